@@ -233,7 +233,7 @@ impl PyView {
             *self.sent.lock() = Some(ready.counted);
             let list = ready.list.bind(history.py());
             let request = list.get_slice(0, list.len()).unbind();
-            known.keep(ready);
+            known.put(ready);
             request
         });
         self.histories.keep(known);
@@ -323,6 +323,7 @@ impl PyView {
         let reading = reading.filter(|_| is_untouched);
         let mut reading = reading.map_or_else(|| engine.read_as(list.as_any(), format, &[]), Ok)?;
         let (mut repairs, mut awaited, mut is_made) = (Vec::new(), Vec::new(), Vec::new());
+        let mut is_lasting = history.transient.is_empty();
         if !validate(&reading.conversation, &demands).is_empty() {
             let repaired = repair(&reading.conversation, &demands, OpenCalls::Answer);
             let node = PyNode(list.clone().into_any());
@@ -330,6 +331,8 @@ impl PyView {
             nothing_raised()?;
             awaited = open_calls(&reading.conversation, &repaired.changes, &entries);
             is_made = entries.iter().map(|entry| !entry.is_same).collect();
+            // Later messages decide to which of several calls with one id a result belongs.
+            is_lasting &= Pairs::of(&reading.conversation).repeated().is_empty();
             repairs = repaired.repairs.into_iter().map(|done| done.what).collect();
             units = units.repaired(outputs(entries));
             list = shown(&history.lasting, &units)?;
@@ -355,11 +358,10 @@ impl PyView {
         if is_sent {
             *own.sent.lock() = Some(counted);
         }
-        // Nothing goes on from a request that is compacted next, or that was repaired: a repair depends on what comes next.
-        let is_plain = history.transient.is_empty() && repairs.is_empty();
-        if is_sent && !is_due && is_plain {
+        // Nothing goes on from a request that is compacted next.
+        if is_sent && !is_due && is_lasting {
             let shows = Shows { budget: room.budget, left: unscaled, compactions };
-            known.keep(Ready::new(shows, prefixes.len(), &list, counted));
+            known.keep(shows, &units, &list, counted);
         }
         if is_noticed {
             own.histories.keep(known);
@@ -370,7 +372,7 @@ impl PyView {
             let reading = PyReading::new(own.engine.clone_ref(py), list.clone_ref(py), reading, room, None, places);
             let view = handle.clone().unbind();
             let (history, reading) = (history.lasting.clone().unbind(), Py::new(py, reading)?);
-            PyResult::Ok(Due { view, history, is_plain, reading, units, prefixes, asked, budget: room.budget, limit })
+            PyResult::Ok(Due { view, history, is_lasting, reading, units, prefixes, asked, budget: room.budget, limit })
         });
         Ok(PyViewRequest { list, repairs, tokens: counted.total, due: due.transpose()? })
     }

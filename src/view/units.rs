@@ -16,6 +16,8 @@ pub struct Unit<M> {
     remembered: Vec<Piece<M>>,
     /// True if the next request will not contain some of it.
     pub is_transient: bool,
+    /// True if a repair made it what it is.
+    is_repaired: bool,
 }
 
 /// A message that came of rewriting a request.
@@ -43,6 +45,7 @@ impl<M: Clone> Units<M> {
             shows: vec![Shown::Entry(entry)],
             remembered: vec![Piece::Same(entry..entry + 1)],
             is_transient: false,
+            is_repaired: false,
         };
         let rest = pieces.last().map_or(0, |piece| piece.entries().end);
         for piece in pieces.into_iter().chain(std::iter::once(Piece::Same(rest..entries))) {
@@ -54,6 +57,7 @@ impl<M: Clone> Units<M> {
                         shows: vec![Shown::Made(message)],
                         remembered: Vec::new(),
                         is_transient: true,
+                        is_repaired: false,
                     });
                 }
             };
@@ -71,6 +75,7 @@ impl<M: Clone> Units<M> {
                         shows: shows.clone(),
                         remembered: vec![piece],
                         is_transient: false,
+                        is_repaired: false,
                     });
                 }
             }
@@ -81,6 +86,7 @@ impl<M: Clone> Units<M> {
             shows: vec![Shown::Made(message)],
             remembered: Vec::new(),
             is_transient: true,
+            is_repaired: false,
         }));
         Units(units)
     }
@@ -95,10 +101,19 @@ impl<M: Clone> Units<M> {
         self.0.iter().flat_map(|unit| &unit.shows)
     }
 
+    /// The number of messages up to the last one that a repair has changed or removed. O(units).
+    pub fn repaired_end(&self) -> usize {
+        let last = self.0.iter().rposition(|unit| unit.is_repaired);
+        last.map_or(0, |last| self.0[..=last].iter().map(|unit| unit.shows.len()).sum())
+    }
+
     /// The request after a repair: what is remembered of it stays as it was. O(messages).
     #[must_use]
     pub fn repaired(&self, outputs: Vec<Output<M>>) -> Units<M> {
-        self.rewritten(outputs, |units, _| units.iter().flat_map(|unit| unit.remembered.clone()).collect())
+        self.rewritten(outputs, |units, now| {
+            now.is_repaired = true;
+            now.remembered = units.iter().flat_map(|unit| unit.remembered.clone()).collect();
+        })
     }
 
     /// The request after a compaction, which is remembered by what stands there now. O(messages).
@@ -108,10 +123,13 @@ impl<M: Clone> Units<M> {
             let stands_for = now.stands_for.clone();
             match prefixes.at(stands_for.end) {
                 Some(prefix) if !now.is_transient => {
-                    vec![Piece::Block { stands_for, shows: now.shows.clone(), prefix }]
+                    now.remembered = vec![Piece::Block { stands_for, shows: now.shows.clone(), prefix }];
                 }
                 // Content that the next request will not contain is decided again there.
-                _ => units.iter().flat_map(|unit| unit.remembered.clone()).collect(),
+                _ => {
+                    now.is_repaired = units.iter().any(|unit| unit.is_repaired);
+                    now.remembered = units.iter().flat_map(|unit| unit.remembered.clone()).collect();
+                }
             }
         })
     }
@@ -125,12 +143,8 @@ impl<M: Clone> Units<M> {
 
     /// The units of rewritten messages. Units that nothing happened to stay; those that became one message, or changed
     /// places, are one unit; units that went away belong to the changed one before them, which has the note about them, or
-    /// to that behind.
-    fn rewritten(
-        &self,
-        outputs: Vec<Output<M>>,
-        remembered: impl Fn(&[Unit<M>], &Unit<M>) -> Vec<Piece<M>>,
-    ) -> Units<M> {
+    /// to that behind. `remember` gets the old units and the one that they became.
+    fn rewritten(&self, outputs: Vec<Output<M>>, remember: impl Fn(&[Unit<M>], &mut Unit<M>)) -> Units<M> {
         let shown: Vec<(usize, &Shown<M>)> =
             self.0.iter().enumerate().flat_map(|(unit, of)| of.shows.iter().map(move |shown| (unit, shown))).collect();
         // The units that each output was made of.
@@ -179,8 +193,9 @@ impl<M: Clone> Units<M> {
                 shows: group.shows,
                 remembered: Vec::new(),
                 is_transient: old.iter().any(|unit| unit.is_transient),
+                is_repaired: false,
             };
-            unit.remembered = remembered(old, &unit);
+            remember(old, &mut unit);
             units.push(unit);
         }
         Units(units)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import ullage
 
 from . import six_formats
+from .broken_histories import broken_histories
 from .conversations import Call, Message, Result, Text
 
 POLICY = ullage.Policy(window=3_000, reserve_output=500, keep_recent=2)
@@ -244,6 +245,35 @@ def test_the_same_objects_and_copies_of_them_give_the_same_requests(
     while end < len(history):
         end += data.draw(st.integers(1, 3))
         assert asked(known, history[:end]) == asked(fresh, copy.deepcopy(history[:end]))
+
+
+@pytest.mark.parametrize("append_only", [False, True])
+@pytest.mark.parametrize("window", [1_200, 100_000])
+@given(broken_histories(), st.data())
+def test_a_broken_history_gives_the_same_requests_however_it_is_recognized(
+    append_only, window, history, data
+):
+    policy = ullage.Policy(window=window, reserve_output=200, keep_recent=2)
+    known = ullage.ContextManager(policy).open(append_only=append_only)
+    fresh, end = ullage.ContextManager(policy).open(), 0
+    while end < len(history):
+        end += data.draw(st.integers(1, 3))
+        assert asked(known, history[:end]) == asked(fresh, copy.deepcopy(history[:end]))
+
+
+@pytest.mark.parametrize("format", six_formats.FORMATS)
+def test_after_an_interrupted_call_only_new_messages_are_read(format):
+    host, view = Host(), ullage.ContextManager(format=format).open()
+    host.interrupt(1, 2)
+    history = host.written(format)
+    view.messages(history)
+    for _ in range(2):
+        host.talk(1, 1)
+        history.extend(host.written(format)[len(history) :])
+        request = view.messages(history)
+    assert len(request) != len(history) or request != history, "the call got an answer"
+    # The native call that reads nothing but new messages returns None where it would have to read all.
+    assert view._core.next(history, budget=None, fixed=0) == request
 
 
 def test_after_an_edit_all_before_it_stays():

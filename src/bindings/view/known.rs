@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use super::Made;
 use super::contents::Contents;
 use crate::bindings::append_only::{Counted, Entries};
 use crate::bindings::counting::History as Promise;
@@ -11,7 +12,7 @@ use crate::ledger::entry_digests;
 use crate::message::{Conversation, Role};
 use crate::shared::Shared;
 use crate::view;
-use crate::view::Prefixes;
+use crate::view::{Prefixes, Units};
 use crate::wire::Format;
 use crate::working_copy::requests;
 
@@ -37,13 +38,6 @@ pub(super) struct Ready {
     /// Its messages. A list of our own, which only grows.
     pub list: Py<PyList>,
     pub counted: Counted,
-}
-
-impl Ready {
-    /// A request with a list of messages of its own.
-    pub fn new(shows: Shows, entries: usize, list: &Bound<'_, PyList>, counted: Counted) -> Ready {
-        Ready { shows, entries, list: list.get_slice(0, list.len()).unbind(), counted }
-    }
 }
 
 /// A history that was read.
@@ -106,8 +100,17 @@ impl Known {
         Some(self.ready.remove(at))
     }
 
+    /// Keeps a request for all that is known, unless a later message may change a repair in it: a call gets its result late,
+    /// two messages of the user become one.
+    pub fn keep(&mut self, shows: Shows, units: &Units<Made>, list: &Bound<'_, PyList>, counted: Counted) {
+        if units.repaired_end() <= counted.settled.entries {
+            let list = list.get_slice(0, list.len()).unbind();
+            self.put(Ready { shows, entries: self.len(), list, counted });
+        }
+    }
+
     /// Keeps a request in place of the one for the same budget, or of the oldest.
-    pub fn keep(&mut self, new: Ready) {
+    pub fn put(&mut self, new: Ready) {
         self.ready.retain(|other| !view::share_compactions(other.shows.budget, new.shows.budget));
         if self.ready.len() == KEPT {
             self.ready.remove(0);

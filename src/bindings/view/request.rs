@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::history::shown;
-use super::known::{Ready, Shows};
+use super::known::Shows;
 use super::{Made, PyView};
 use crate::bindings::plan::PyPlan;
 use crate::bindings::reading::PyReading;
@@ -22,8 +22,8 @@ pub(super) struct Due {
     pub view: Py<PyView>,
     /// The lasting history.
     pub history: Py<PyList>,
-    /// True if nothing in it is for this request alone, and nothing was repaired.
-    pub is_plain: bool,
+    /// True if nothing in it is for this request alone, and no two of its calls have one id.
+    pub is_lasting: bool,
     pub reading: Py<PyReading>,
     pub units: Units<Made>,
     pub prefixes: Prefixes,
@@ -100,7 +100,7 @@ impl PyViewRequest {
             return Ok(self.list.bind(py).clone());
         };
         let entries = due.reading.get().rewritten(py, &plan.0)?;
-        due.compacted(py, outputs(entries), plan.0.format, due.is_plain)
+        due.compacted(py, outputs(entries), plan.0.format, due.is_lasting)
     }
 
     /// Remembers what somebody else made of the messages of this request. A message that is the same object stands for
@@ -148,7 +148,7 @@ impl Due {
         if is_ready && let Some(mut known) = view.histories.take(history) {
             let shows = Shows { budget: self.budget, left: counted.unscaled, compactions };
             if known.len() == history.len() {
-                known.keep(Ready::new(shows, history.len(), &list, counted));
+                known.keep(shows, &units, &list, counted);
             }
             view.histories.keep(known);
         }
