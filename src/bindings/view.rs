@@ -32,14 +32,11 @@ use crate::validity::{OpenCalls, repair, validate};
 use crate::view;
 use crate::view::{Compaction, Prefixes, State, Units, View, not_a_state, of_another};
 use crate::wire::{self, Change, Piece, Rewritten};
-use history::{History, shown};
+use history::{History, Made, shown};
 pub use index::{PyViewIndex, PyViewLookup};
 use known::{Histories, Known, Ready, Shows};
 pub use request::PyViewRequest;
 use request::{Due, outputs};
-
-/// A message that is not in the history.
-type Made = Arc<Py<PyAny>>;
 
 /// Calls without an answer that are pinned, the newest: as many approvals and long-running tools as an agent waits for at
 /// a time. Older ones were interrupted, and nobody will answer them.

@@ -1,88 +1,12 @@
-//! The words that ullage leaves in a conversation, and how they are recognised later, so that what carries a reference is
-//! never stored or cut a second time.
+//! Recognises the lines of [`line`](super::line), so that what carries a reference is never stored or cut a second time.
 
-use super::reference::safe_name;
+use super::line::{
+    DROPPED, FOLLOW, GONE, MARK, NOTE_ANSWER, REMOVED, RETRIEVED, SHORTENED, STORED, behind, behind_reason, length,
+    superseded_line, tells_of_retrieval, with_body,
+};
 use super::style::{Framed, framed};
-use super::superseded::{self, GONE, behind_reason, tells_of_retrieval};
 use super::{Reference, Storing};
 use crate::numbers::thousands;
-
-/// The beginning of every line that ullage leaves in a conversation.
-pub const MARK: &str = "[ullage: ";
-pub(super) const STORED: &str = " is stored as ";
-const REMOVED: &str = " earlier messages are stored as ";
-const DROPPED: &str = " earlier messages were removed to fit the context window";
-pub(super) const RETRIEVED: &str = "[ullage: retrieved from ";
-const SHORTENED: &str = " was shortened to fit the context window";
-
-/// The end of a mark, after the number of characters that follow it. A text that has grown since, or that only quotes a
-/// mark, has a different number of characters, so it is stored like any other.
-const FOLLOW: &str = " characters follow]";
-
-/// The place of content that was removed from the conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Whereabouts<'a> {
-    /// It is in the store.
-    Stored(&'a Reference),
-    /// There is no store: it is gone.
-    Lost,
-}
-
-/// `body`, which is left of a tool's output of so many characters, behind the line that says so. O(length).
-pub fn output_marked(tool: &str, characters: usize, whereabouts: &Whereabouts<'_>, body: &str) -> String {
-    let tool = safe_name(tool);
-    let characters = thousands(characters);
-    let said = match whereabouts {
-        Whereabouts::Stored(reference) => {
-            format!("{MARK}{tool} output of {characters} characters{STORED}{reference}; retrieve it by that reference")
-        }
-        Whereabouts::Lost => format!("{MARK}{tool} output of {characters} characters{SHORTENED}"),
-    };
-    behind(&said, body)
-}
-
-/// `body`, which is left of a text of so many characters that somebody wrote, behind the line that says so. O(length).
-pub fn text_marked(characters: usize, whereabouts: &Whereabouts<'_>, body: &str) -> String {
-    let characters = thousands(characters);
-    let said = match whereabouts {
-        Whereabouts::Stored(reference) => {
-            format!("{MARK}text of {characters} characters{STORED}{reference}; retrieve it by that reference")
-        }
-        Whereabouts::Lost => format!("{MARK}text of {characters} characters{SHORTENED}"),
-    };
-    behind(&said, body)
-}
-
-/// `body` behind a line that ends in how much follows.
-pub(super) fn behind(said: &str, body: &str) -> String {
-    format!("{said}; {}{FOLLOW}\n{body}", thousands(length(body)))
-}
-
-/// Characters of a body. Hosts may take away the space around a text.
-fn length(body: &str) -> usize {
-    body.trim().chars().count()
-}
-
-/// The note in place of messages that were removed, with `body`, which stands for what was in them, behind it; one line
-/// where the body is blank. O(length).
-pub fn removal_note(messages: usize, whereabouts: &Whereabouts<'_>, body: &str) -> String {
-    let messages = thousands(messages);
-    let said = match whereabouts {
-        Whereabouts::Stored(reference) => {
-            format!("{MARK}{messages}{REMOVED}{reference}; retrieve them by that reference")
-        }
-        Whereabouts::Lost => format!("{MARK}{messages}{DROPPED}"),
-    };
-    if length(body) == 0 { format!("{said}]") } else { behind(&said, body) }
-}
-
-/// The answer to a note that must stand as a message of its own between two others.
-pub const NOTE_ANSWER: &str = "[ullage: noted; the conversation goes on below]";
-
-/// `body`, which a retrieval returned, behind the line that says so. O(length).
-pub fn retrieval_marked(reference: &Reference, what: &str, body: &str) -> String {
-    behind(&format!("{RETRIEVED}{reference}, {what}"), body)
-}
 
 /// The reference in front of a tool result, if ullage put one there: an output that is stored, or a piece of one that was
 /// retrieved.
@@ -134,7 +58,7 @@ impl Marked<'_> {
     pub fn around(&self, body: &str) -> String {
         match &self.frame {
             Frame::Line(said) => behind(said, body),
-            Frame::Superseded(said) => superseded::with_body(said, body),
+            Frame::Superseded(said) => with_body(said, body),
             Frame::Words(words) => words.around(body),
         }
     }
@@ -161,7 +85,7 @@ pub fn marked<'a>(text: &'a str, storing: Storing, distrusted: &[Reference]) -> 
     }
     let mark = first_line(text)?;
     let body = text[mark.len()..].trim_start_matches('\n');
-    let frame = match superseded::said(mark) {
+    let frame = match superseded_line(mark) {
         Some(said) if body.trim().is_empty() => Frame::Superseded(said),
         _ => {
             let (said, follow) = mark.strip_suffix(FOLLOW)?.rsplit_once("; ")?;

@@ -3,6 +3,7 @@
 mod disk;
 mod file;
 mod kind;
+mod line;
 mod marks;
 mod memory;
 mod mentions;
@@ -19,10 +20,8 @@ use std::sync::Arc;
 use file::reference_of_file;
 pub use file::{FileStore, Retention, Sparing};
 pub use kind::ContentKind;
-pub use marks::{
-    MARK, Marked, NOTE_ANSWER, Noted, Whereabouts, is_retrieved, marked, marked_reference, noted_removals,
-    output_marked, removal_note, retrieval_marked, text_marked,
-};
+pub use line::{MARK, NOTE_ANSWER, Whereabouts, output_marked, removal_note, retrieval_marked, text_marked};
+pub use marks::{Marked, Noted, is_retrieved, marked, marked_reference, noted_removals};
 pub use memory::MemoryStore;
 pub use mentions::mentions;
 pub use nearest::nearest;

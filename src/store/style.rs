@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Reference, Whereabouts, output_marked, reference_of_file};
+use super::line::{Whereabouts, output_marked};
+use super::{Reference, reference_of_file};
 use crate::numbers::thousands;
 
 /// The words around what is left of a stored output.

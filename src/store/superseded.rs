@@ -1,19 +1,10 @@
 //! The lines that stand for what is superseded: why it is, and where it is now. Nothing of it stays behind them.
 
-use super::marks::{MARK, RETRIEVED, STORED, behind};
+use super::line::{GONE, MARK, PART, STORED, SUPERSEDED, Whereabouts};
 use super::reference::safe_name;
 use super::style::framed;
-use super::{MarkStyle, Marked, Places, Whereabouts};
+use super::{MarkStyle, Marked, Places};
 use crate::numbers::thousands;
-
-/// The beginning of a line in place of superseded content.
-const SUPERSEDED: &str = "superseded by ";
-
-/// The separator between the reason and the rest of the line.
-const PART: &str = "; ";
-
-/// The words for an output that is not stored.
-pub(super) const GONE: &str = " was removed to fit the context window";
 
 /// Characters of a path in a mark. Its end is what tells files apart.
 const LONGEST_PATH: usize = 60;
@@ -58,25 +49,6 @@ pub fn is_superseded(text: &str) -> bool {
     }
 }
 
-/// Returns the text after the reason in a line of ours, if it has a reason. A reason has no semicolon.
-pub(super) fn behind_reason(said: &str) -> &str {
-    let reason = said.strip_prefix(SUPERSEDED).and_then(|said| said.split_once(PART));
-    reason.map_or(said, |(_, rest)| rest)
-}
-
-/// Returns the text of a line about superseded content, without its bracket.
-pub(super) fn said(line: &str) -> Option<&str> {
-    let inside = line.strip_prefix(MARK)?.strip_suffix(']')?;
-    let rest = behind_reason(inside);
-    let tells = rest.len() < inside.len() && (rest.contains(STORED) || rest.contains(GONE) || tells_of_retrieval(rest));
-    tells.then(|| &line[..line.len() - 1])
-}
-
-/// True if what a line says behind its reason is that something was retrieved.
-pub(super) fn tells_of_retrieval(rest: &str) -> bool {
-    RETRIEVED.strip_prefix(MARK).is_some_and(|retrieved| rest.starts_with(retrieved))
-}
-
 /// The meaning of a text in a call's arguments for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Went {
@@ -118,9 +90,4 @@ pub fn shown(path: &str) -> String {
     let tail = path.chars().skip(length.saturating_sub(LONGEST_PATH));
     let shown: String = tail.map(|c| if c.is_control() || matches!(c, ';' | '[' | ']') { '?' } else { c }).collect();
     if length > LONGEST_PATH { format!("...{shown}") } else { shown }
-}
-
-/// The line of a superseded text with something behind it, as a stage may put there that knows nothing of it.
-pub(super) fn with_body(said: &str, body: &str) -> String {
-    if body.trim().is_empty() { format!("{said}]") } else { behind(said, body) }
 }

@@ -16,7 +16,7 @@ use super::content::{
     arguments, check_map, field, pin_of, read_content, read_items, refuse_calls_beside, required_content,
     required_text, role_named, signed_by,
 };
-use super::dialect::{Entry, Joins};
+use super::entry::{Entry, Joins};
 use super::format::Format;
 use super::key::Key;
 use super::node::{Kind, Node};

@@ -10,7 +10,7 @@ use super::content::{
     check_map, declared, field, item_of, pin_of, read_content, read_items, refuse_calls_beside, rendered,
     required_content, required_text, role_of, signed_by,
 };
-use super::dialect::{Entry, Joins};
+use super::entry::{Entry, Joins};
 use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Node};

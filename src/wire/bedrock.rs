@@ -10,11 +10,11 @@ use super::content::{
     check_map, field, item_of, json_item, pin_of, read_content, read_items, refuse_calls_beside, rendered,
     required_content, required_text, role_of, signed_by,
 };
-use super::dialect::{Entry, Joins};
+use super::entry::{Entry, Joins};
 use super::format::Format;
 use super::key::Key;
 use super::node::{Build, Node};
-use super::rewrite::{replaced, text_for};
+use super::texts::{replaced, text_for};
 use super::{media, unknown_block};
 use crate::error::Result;
 use crate::media::{Media, MediaKind};

@@ -10,7 +10,7 @@ pub(super) mod write;
 use super::content::{
     bad, check_map, field, id_or_none, json_item, pin_of, read_list, required_text, role_of, signed_by,
 };
-use super::dialect::{Entry, Joins};
+use super::entry::{Entry, Joins};
 use super::key::Key;
 use super::media;
 use super::node::{Kind, Node};

@@ -7,7 +7,6 @@
 use memchr::memmem;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::content::field;
 use super::key::Key;
 use super::node::{Build, Node};
 use crate::error::Result;
@@ -71,7 +70,7 @@ pub(super) fn speaker_of<N: Node>(entry: &N) -> Role {
 }
 
 fn is_users<N: Node>(entry: &N) -> bool {
-    field(entry, Key::Role).is_some_and(|role| &*role == "user")
+    entry.get(Key::Role).and_then(|role| role.text()).is_some_and(|role| &*role == "user")
 }
 
 /// False for a string of which a text is not all: what cannot be encoded would be lost.

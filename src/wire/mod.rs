@@ -10,6 +10,7 @@ mod compose;
 mod content;
 mod detect;
 mod dialect;
+mod entry;
 mod format;
 mod gemini;
 mod joined;
@@ -20,6 +21,7 @@ mod node;
 mod openai_chat;
 mod openai_responses;
 mod rewrite;
+mod texts;
 
 pub use change::{Arguments, Change, Piece, Step};
 pub use detect::{detect_format, format_to_read, formats_of};
@@ -32,7 +34,7 @@ pub use rewrite::{Rewritten, item_node, rewrite};
 
 use crate::error::{Error, Result};
 use crate::message::{Conversation, Message, Part, Pin, Span, Tie};
-use dialect::{Entry, Joins};
+use entry::{Entry, Joins};
 
 /// Reads a list of messages in `format`. O(blocks); text is borrowed, arguments of calls are rendered.
 ///

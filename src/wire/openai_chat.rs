@@ -12,7 +12,7 @@ use super::anthropic::read_reasoning;
 use super::content::{
     arguments, check_map, field, id_or_none, pin_of, read_items, required_content, required_text, role_of, signed_by,
 };
-use super::dialect::{Entry, Joins};
+use super::entry::{Entry, Joins};
 use super::format::Format;
 use super::joined::{speaker_of, texts_in};
 use super::key::Key;

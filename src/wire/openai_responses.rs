@@ -11,7 +11,7 @@ use super::content::{
     arguments, check_map, field, pin_of, read_content, refuse_calls_beside, rendered, required_content, required_text,
     role_of,
 };
-use super::dialect::{Entry, Joins};
+use super::entry::{Entry, Joins};
 use super::format::Format;
 use super::key::Key;
 use super::node::Node;

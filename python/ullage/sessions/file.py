@@ -13,8 +13,6 @@ from ullage.stores.records import to_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ullage.sessions.shapes import Put
-
 # The break and the blanks behind the first bracket of JSON that was written for people.
 _INDENTED = re.compile(r"\s*[\[{]\r?\n(?P<blanks>[ \t]+)")
 
@@ -39,6 +37,9 @@ class UnreadableSessionError(UllageError):
 
 # Called with what cannot be read.
 OnUnreadable: TypeAlias = "Callable[[UnreadableSessionError], object]"
+
+# The value of a file, with other conversations in it.
+Put: TypeAlias = "Callable[[list[list[Any]]], Any]"
 
 
 class Problems:

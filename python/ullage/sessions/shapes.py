@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ullage.sessions import adk, claude_code
 from ullage.sessions.file import Lines
 
 if TYPE_CHECKING:
-    from ullage.sessions.file import Problems
+    from collections.abc import Callable
 
-# The value of a file, with other conversations in it.
-Put = Callable[[list[list[Any]]], Any]
+    from ullage.sessions.file import Problems, Put
 
 # Also the shape of a transcript of ullage without a view.
 LINES = "messages on lines"

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::Made;
 use crate::bindings::pending_exception::host_error;
 use crate::engine::require_entry;
 use crate::error::Result as CoreResult;
 use crate::view::{Shown, Units};
+
+/// A message that is not in the history.
+pub(super) type Made = Arc<Py<PyAny>>;
 
 /// A history, and the messages among it that are for this request alone.
 pub(super) struct History<'py> {

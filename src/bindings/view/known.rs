@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::Made;
 use super::contents::Contents;
+use super::history::Made;
 use crate::bindings::append_only::{Counted, Entries};
 use crate::bindings::counting::History as Promise;
 use crate::bindings::text::PyText;

@@ -9,9 +9,9 @@ use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::history::shown;
+use super::PyView;
+use super::history::{Made, shown};
 use super::known::Shows;
-use super::{Made, PyView};
 use crate::bindings::plan::PyPlan;
 use crate::bindings::reading::PyReading;
 use crate::view::{Compaction, Output, Prefixes, Units};

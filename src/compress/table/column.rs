@@ -1,6 +1,6 @@
 //! A column: what is known of its cells, and which of them stand out.
 
-use super::spans::{Edge, Moment, edge};
+use super::moments::{Edge, Moment, edge, is_time};
 
 /// A column of at most so many different cells has categories.
 const CATEGORIES: usize = 20;
@@ -200,15 +200,4 @@ pub(super) fn is_duration(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["duration", "elapsed", "latency"].iter().any(|word| name.contains(word))
         || ["_ms", "_us", "_ns"].iter().any(|unit| name.ends_with(unit))
-}
-
-/// True if `text` begins as ISO 8601 does: such times sort as text.
-pub(in crate::compress) fn is_time(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.len() >= 10
-        && bytes[..10].iter().zip(b"0000-00-00").all(|(byte, form)| match form {
-            b'0' => byte.is_ascii_digit(),
-            form => byte == form,
-        })
-        && bytes.get(10).is_none_or(|byte| matches!(byte, b'T' | b' '))
 }

@@ -3,11 +3,12 @@
 //! Shared by records of JSON and by tables of text. Cells are borrowed and given out as they stand in the source.
 
 mod column;
+mod moments;
 mod spans;
 mod summary;
 
-pub(super) use column::{CellKind, is_time};
-pub(super) use spans::Moment;
+pub(super) use column::CellKind;
+pub(super) use moments::{Moment, is_time};
 
 use column::Column;
 use spans::Spans;

@@ -9,7 +9,7 @@ use crate::wire::content::{declared, field, json_item, read_items};
 use crate::wire::key::Key;
 use crate::wire::media;
 use crate::wire::node::{Build, Kind, Node};
-use crate::wire::rewrite::replaced;
+use crate::wire::texts::replaced;
 
 /// The place of a result's items.
 enum Place<N> {

@@ -8,7 +8,7 @@ use crate::wire::content::pin_of;
 use crate::wire::joined::{content_of, speaker_of, text_at, texts_in};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Kind, Node};
-use crate::wire::rewrite::{replaced, rewritten, text_for};
+use crate::wire::texts::{replaced, rewritten, text_for};
 
 /// A message whose content is a list of blocks or a string, with the changes of `edit`.
 pub(in crate::wire) fn edit_content<N: Build>(

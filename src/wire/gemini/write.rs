@@ -8,7 +8,7 @@ use crate::wire::compose::{Composition, Material};
 use crate::wire::content::write::{compose_blocks, edit_content, metadata, with_arguments};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
-use crate::wire::rewrite::text_for;
+use crate::wire::texts::text_for;
 
 /// The content with the changes of `edit`. Behind results, what is added is a content of its own: Vertex AI refuses results
 /// beside parts of another kind, and every endpoint takes two contents of one role in a row.

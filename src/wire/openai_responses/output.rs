@@ -7,7 +7,7 @@ use crate::wire::content::{field, json_item, read_list};
 use crate::wire::key::Key;
 use crate::wire::media;
 use crate::wire::node::{Build, Kind, Node};
-use crate::wire::rewrite::text_for;
+use crate::wire::texts::text_for;
 
 /// A block of text of a kind.
 pub(super) fn text_block<N: Build>(like: &N, kind: &str, text: N::Out) -> Result<N::Out> {
