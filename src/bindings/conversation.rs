@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use super::format::named_format;
+use super::format::{named_format, read_messages};
 use super::node::PyNode;
-use super::pending_exception::nothing_raised;
 use super::text::PyText;
 use crate::calls;
 use crate::history::{History, Place, ResultSite};
 use crate::invariants::CallSite;
 use crate::message::{Outcome, Part};
-use crate::wire::{self, Node};
+use crate::wire::Node;
 
 #[doc = doc!("Conversation")]
 #[derive(Debug)]
@@ -27,13 +26,7 @@ impl PyConversation {
     #[new]
     #[pyo3(signature = (messages, format = None))]
     fn new(messages: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<PyConversation> {
-        let host = PyNode(messages.clone());
-        let format = match format {
-            Some(name) => named_format(name)?,
-            None => wire::format_to_read(&host)?,
-        };
-        let conversation = wire::read(&host, format)?;
-        nothing_raised()?;
+        let (format, conversation) = read_messages(messages, format.map(named_format).transpose()?)?;
         Ok(PyConversation { history: Arc::new(History::of(conversation)), format: format.name() })
     }
 
@@ -261,11 +254,6 @@ impl PyToolResult {
 #[doc = doc!("tool_outcome")]
 #[pyfunction]
 pub fn tool_outcome(result: &Bound<'_, PyAny>) -> PyResult<&'static str> {
-    let node = PyNode(result.clone());
-    let text = match node.text() {
-        Some(text) => text,
-        None => node.rendered()?,
-    };
-    nothing_raised()?;
+    let text = PyNode::reading(result, |node| node.text().map_or_else(|| node.rendered(), Ok))?;
     Ok(calls::outcome(&text, None).name())
 }

@@ -8,15 +8,15 @@ use pyo3::types::PyList;
 use super::append_only::{Counted, KnownLists, Settled};
 use super::identity::Identities;
 use super::node::PyNode;
-use super::pending_exception::{host_error, nothing_raised};
+use super::pending_exception::host_error;
 use super::text::PyText;
 use super::whole::Amount;
 use crate::engine::{demands_of_messages, fixed_tokens};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::invariants::Demand;
 use crate::ledger::{self, Ledger};
 use crate::message::Conversation;
-use crate::tokens::{CountTokens, Learned};
+use crate::tokens::{CountTokens, Learned, TextKind};
 use crate::validity::{OpenCalls, broken, demands_of, validate};
 use crate::wire::{self, Format};
 
@@ -77,13 +77,15 @@ impl Counting {
         counter: ledger::Counting<'_>,
         open: OpenCalls,
     ) -> Result<Option<Counted>> {
-        let node = PyNode(rest.clone().into_any());
         let format = known.format;
-        if known.scale != counter.scale() || wire::formats_of(&node).is_ok_and(|of| !of.contains(&format)) {
+        if known.scale != counter.scale() {
             return Ok(None);
         }
-        let Ok(conversation) = wire::read(&node, format) else { return Ok(None) };
-        nothing_raised()?;
+        let conversation = PyNode::reading::<_, Error>(rest, |node| {
+            let is_another = wire::formats_of(node).is_ok_and(|of| !of.contains(&format));
+            Ok(if is_another { None } else { wire::read(node, format).ok() })
+        })?;
+        let Some(conversation) = conversation else { return Ok(None) };
         let is_inner = known.settled.entries > 0;
         let demands = demands_of(format).iter().filter(|demand| !(is_inner && **demand == Demand::FirstIsUsers));
         let demands: Vec<Demand> = demands.filter(|demand| **demand != Demand::SystemApart).copied().collect();
@@ -117,10 +119,9 @@ impl Counting {
 
     /// Counts a system prompt and tool definitions.
     pub fn fixed_tokens(&self, system: Option<&Bound<'_, PyAny>>, tools: Option<&Bound<'_, PyAny>>) -> Result<usize> {
-        let [system, tools] = [system, tools].map(|value| value.cloned().map(PyNode));
-        let tokens = fixed_tokens(&self.ledger, system.as_ref(), tools.as_ref())?;
-        nothing_raised()?;
-        Ok(tokens)
+        let parts = [(system, TextKind::Prose), (tools, TextKind::Json)];
+        let given = parts.into_iter().filter_map(|(value, kind)| Some((value?, kind)));
+        given.map(|(value, kind)| PyNode::reading(value, |node| fixed_tokens(&self.ledger, node, kind))).sum()
     }
 
     fn measure(
@@ -130,15 +131,15 @@ impl Counting {
         counter: ledger::Counting<'_>,
         history: History,
     ) -> Result<Counted> {
-        let node = PyNode(messages.clone());
         let is_named = named.is_some();
-        let (format, demands) = match (history, named) {
-            (History::MayChange, Some(format)) => (format, Vec::new()),
-            (History::MayChange, None) => (wire::format_to_read(&node)?, Vec::new()),
-            (History::AppendOnly, _) => demands_of_messages(&node, named)?,
-        };
-        let conversation = wire::read(&node, format)?;
-        nothing_raised()?;
+        let (format, demands, conversation) = PyNode::reading::<_, Error>(messages, |node| {
+            let (format, demands) = match (history, named) {
+                (History::MayChange, Some(format)) => (format, Vec::new()),
+                (History::MayChange, None) => (wire::format_to_read(node)?, Vec::new()),
+                (History::AppendOnly, _) => demands_of_messages(node, named)?,
+            };
+            Ok((format, demands, wire::read(node, format)?))
+        })?;
         self.recall(messages.py(), &conversation);
         let measured = messages.py().detach(|| counter.measure(&conversation));
         let size = Counted { is_named, ..Counted::of(&measured, counter.scale(), format) };

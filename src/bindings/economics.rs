@@ -8,9 +8,7 @@ use pythonize::{depythonize, pythonize};
 
 use super::counter::PyTokenCounter;
 use super::counting::Counting;
-use super::format::named_format;
-use super::node::PyNode;
-use super::pending_exception::nothing_raised;
+use super::format::{named_format, read_messages};
 use super::plan::PyPlan;
 use super::text::PyText;
 use super::whole::Amount;
@@ -18,7 +16,7 @@ use crate::economics::{PlanCost, Prices, PromptCache};
 use crate::edit::Edit;
 use crate::error::{Error, Result};
 use crate::shared::Locked;
-use crate::wire::{self, Format};
+use crate::wire::Format;
 
 fn prices(given: &Bound<'_, PyDict>) -> Result<Prices> {
     let prices: Prices = depythonize(given)
@@ -48,8 +46,7 @@ pub fn plan_cost<'py>(
 #[pyfunction]
 pub fn unchanged_tokens(plan: &PyPlan, messages: &Bound<'_, PyAny>, counter: &PyTokenCounter) -> PyResult<usize> {
     let plan = &plan.0;
-    let conversation = wire::read(&PyNode(messages.clone()), plan.format)?;
-    nothing_raised()?;
+    let (_, conversation) = read_messages(messages, Some(plan.format))?;
     let first = plan.edits.iter().map(Edit::first_message).min().unwrap_or(conversation.messages.len());
     let measured = counter.counting.ledger.measure(&conversation);
     Ok((0..first.min(conversation.messages.len())).map(|message| measured.message(message)).sum())
@@ -75,13 +72,7 @@ impl PyPromptCache {
 
     /// Sends a request with these messages.
     fn request(&self, messages: &Bound<'_, PyAny>) -> PyResult<()> {
-        let node = PyNode(messages.clone());
-        let format = match self.format {
-            Some(format) => format,
-            None => wire::format_to_read(&node)?,
-        };
-        let conversation = wire::read(&node, format)?;
-        nothing_raised()?;
+        let (_, conversation) = read_messages(messages, self.format)?;
         self.counting.recall(messages.py(), &conversation);
         messages.py().detach(|| {
             let measured = self.counting.ledger.measure(&conversation);

@@ -10,7 +10,6 @@ use super::counter::PyTokenCounter;
 use super::counting::{Counting, History};
 use super::format::named_format;
 use super::node::PyNode;
-use super::pending_exception::nothing_raised;
 use super::plan::PyPlan;
 use super::policy::PyPolicy;
 use super::reading::{PyReading, Repaired, room};
@@ -19,6 +18,7 @@ use super::text::PyText;
 use super::whole::Amount;
 use crate::engine::{CacheAnswer, Chosen, Engine, Reading, Summarizer, demands_of_messages};
 use crate::error::Error;
+use crate::invariants::Demand;
 use crate::ledger::fingerprint;
 use crate::planner::Answer;
 use crate::store::{Reference, Storing};
@@ -79,16 +79,16 @@ impl PyEngine {
         };
         // Whatever else it is, the error says so.
         let engine = slf.get();
-        let read = list.as_ref().map_or(messages, |list| list.as_any());
-        let (mut pins, node) = (indices(&pins)?, PyNode(read.clone()));
-        let (format, demands) = demands_of_messages(&node, engine.format)?;
-        let mut reading = engine.read_as(read, format, &pins)?;
+        let read = list.as_ref().map_or(messages, |list| list.as_any()).clone();
+        let mut pins = indices(&pins)?;
+        let (format, demands) = engine.demands_of(&read)?;
+        let mut reading = engine.read_as(&read, format, &pins)?;
         let mut list = list.unwrap_or_else(|| PyList::empty(slf.py()));
         let mut before = None;
         let mut places: Vec<Option<usize>> = (0..list.len()).map(Some).collect();
         if let Some(repaired) = engine.engine.repaired(&reading, &demands)? {
-            let entries = rewrite(&node, &reading.conversation, format, &repaired.changes)?;
-            nothing_raised()?;
+            let rewrite = |node: &_| rewrite(node, &reading.conversation, format, &repaired.changes);
+            let entries = PyNode::reading(&read, rewrite)?;
             for pin in &mut pins {
                 *pin = entries.iter().position(|entry| entry.of.contains(pin)).unwrap_or(usize::MAX);
             }
@@ -206,8 +206,8 @@ impl PyEngine {
     ) -> PyResult<ShrunkResult<'py>> {
         let py = result.py();
         let tool = PyText::of(tool);
-        let shrunk = self.engine.shrink_result(&tool, &PyNode(result.clone()), salt, &references(&distrusted)?)?;
-        nothing_raised()?;
+        let distrusted = references(&distrusted)?;
+        let shrunk = PyNode::reading(result, |node| self.engine.shrink_result(&tool, node, salt, &distrusted))?;
         let artifacts = shrunk
             .artifacts
             .iter()
@@ -238,10 +238,17 @@ impl PyEngine {
 
 impl PyEngine {
     fn reading(&self, messages: &Bound<'_, PyAny>, pins: &[usize]) -> Result<Reading<PyText>, Error> {
-        let reading = self.engine.read(&PyNode(messages.clone()), self.format, pins)?;
-        nothing_raised()?;
+        let reading = PyNode::reading(messages, |node| self.engine.read(node, self.format, pins))?;
         self.counting.recall(messages.py(), &reading.conversation);
         Ok(reading)
+    }
+
+    /// The format of messages, and what their provider demands of them.
+    ///
+    /// # Errors
+    /// Those of [`demands_of_messages`].
+    pub fn demands_of(&self, messages: &Bound<'_, PyAny>) -> Result<(Format, Vec<Demand>), Error> {
+        PyNode::reading(messages, |node| demands_of_messages(node, self.format))
     }
 
     /// Reads messages in a format that is known.
@@ -254,8 +261,7 @@ impl PyEngine {
         format: Format,
         pins: &[usize],
     ) -> Result<Reading<PyText>, Error> {
-        let reading = self.engine.read(&PyNode(messages.clone()), Some(format), pins)?;
-        nothing_raised()?;
+        let reading = PyNode::reading(messages, |node| self.engine.read(node, Some(format), pins))?;
         self.counting.recall(messages.py(), &reading.conversation);
         Ok(reading)
     }

@@ -3,16 +3,15 @@
 use pyo3::prelude::*;
 
 use super::node::PyNode;
-use super::pending_exception::nothing_raised;
+use super::text::PyText;
 use crate::error::Error;
+use crate::message::Conversation;
 use crate::wire::{self, Format};
 
 #[doc = doc!("detect_format")]
 #[pyfunction]
 pub fn detect_format(messages: &Bound<'_, PyAny>) -> PyResult<&'static str> {
-    let format = wire::detect_format(&PyNode(messages.clone()))?;
-    nothing_raised()?;
-    Ok(format.name())
+    Ok(PyNode::reading(messages, wire::detect_format)?.name())
 }
 
 /// The format of that public name.
@@ -20,5 +19,19 @@ pub fn named_format(name: &str) -> Result<Format, Error> {
     Format::from_name(name).ok_or_else(|| Error::Policy {
         setting: "format".to_owned(),
         problem: format!("unknown format '{name}'; known are {}", Format::ALL.map(Format::name).join(", ")),
+    })
+}
+
+/// Reads messages in a format, or in the one that is detected. Returns it too.
+///
+/// # Errors
+/// `Message` or `Conversation` if they are of no format.
+pub fn read_messages(
+    messages: &Bound<'_, PyAny>,
+    format: Option<Format>,
+) -> Result<(Format, Conversation<PyText>), Error> {
+    PyNode::reading(messages, |node| {
+        let format = format.map_or_else(|| wire::format_to_read(node), Ok)?;
+        Ok((format, wire::read(node, format)?))
     })
 }

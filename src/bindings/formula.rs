@@ -65,16 +65,16 @@ impl Formula {
             }
             .into());
         }
-        let node = PyNode(messages.clone());
-        let Some(messages) = node.items() else {
+        let (kind, messages) = PyNode::reading::<_, Error>(messages, |node| Ok((node.kind(), node.items())))?;
+        let Some(messages) = messages else {
             return Err(Error::Conversation {
-                problem: format!("the messages are {}, not a list", node.kind().name()),
+                problem: format!("the messages are {}, not a list", kind.name()),
                 remedy: "give a list of message dicts".to_owned(),
             }
             .into());
         };
         let mut characters = 0;
-        for PyNode(message) in &messages {
+        for message in messages.iter().map(PyNode::object) {
             if let Some(content) = field(message, "content")? {
                 // The original counts plain text as nothing, so that it is never too long.
                 characters +=

@@ -13,14 +13,32 @@ pub use render::plain;
 
 use super::pending_exception;
 use super::text::PyText;
-use crate::error::Result;
+use crate::error::{Error, Result as CoreResult};
 use crate::media::{Content, Raw};
 use crate::wire::{Bytes, Key, Kind, Node};
 use render::render;
 
 /// A Python object, seen as a node.
 #[derive(Debug, Clone)]
-pub struct PyNode<'py>(pub Bound<'py, PyAny>);
+pub struct PyNode<'py>(Bound<'py, PyAny>);
+
+impl<'py> PyNode<'py> {
+    /// Reads an object of the host, or builds others from it. There is no other way to get a node, so no caller can use what
+    /// was read while an attribute raised an exception: then the error is that exception.
+    pub fn reading<T, E: From<Error>>(
+        object: &Bound<'py, PyAny>,
+        read: impl FnOnce(&PyNode<'py>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let read = read(&PyNode(object.clone()));
+        pending_exception::nothing_raised()?;
+        read
+    }
+
+    /// The object.
+    pub fn object(&self) -> &Bound<'py, PyAny> {
+        &self.0
+    }
+}
 
 /// The Python string of `key`, made once: a dict finds an interned key without hashing it again.
 fn name(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
@@ -160,7 +178,7 @@ impl Node for PyNode<'_> {
         self.0.py().detach(work)
     }
 
-    fn render(&self, out: &mut String, bytes: Bytes, depth: usize) -> Result<()> {
+    fn render(&self, out: &mut String, bytes: Bytes, depth: usize) -> CoreResult<()> {
         render(&self.0, out, bytes, depth)
     }
 }

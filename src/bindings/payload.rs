@@ -4,7 +4,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::node::PyNode;
-use super::pending_exception::nothing_raised;
 use super::whole::Amount;
 use crate::compress::{Payload, PayloadKind, Whole};
 use crate::error::Error;
@@ -24,8 +23,7 @@ impl PyPayload {
     #[new]
     fn new(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<PyPayload> {
         let mut json = String::new();
-        PyNode(value.clone()).render(&mut json, Bytes::Stored, MAX_DEPTH)?;
-        nothing_raised()?;
+        PyNode::reading(value, |node| node.render(&mut json, Bytes::Stored, MAX_DEPTH))?;
         let read = py.detach(|| {
             let chars = json.chars().count();
             Payload::of(json).map(|payload| PyPayload { payload, chars })

@@ -5,9 +5,10 @@ use pyo3::types::{PyBytes, PyList};
 use pythonize::pythonize;
 
 use super::node::PyNode;
-use super::pending_exception::nothing_raised;
+use super::text::PyText;
 use crate::engine::{apply, check, content, demands_of_messages};
 use crate::error::Error;
+use crate::message::Conversation;
 use crate::planner::Plan;
 use crate::validity::{OpenCalls, repair};
 use crate::wire::{self, Bytes, MAX_MESSAGE_DEPTH, Node};
@@ -86,8 +87,7 @@ impl PyPlan {
     fn from_dict(d: &Bound<'_, PyAny>) -> PyResult<PyPlan> {
         // Read as text, which bounds how deep the data goes: a number of Python may be one that JSON does not hold.
         let mut text = String::new();
-        PyNode(d.clone()).render(&mut text, Bytes::Stored, MAX_MESSAGE_DEPTH)?;
-        nothing_raised()?;
+        PyNode::reading(d, |node| node.render(&mut text, Bytes::Stored, MAX_MESSAGE_DEPTH))?;
         let value = serde_json::from_str(&text).map_err(|error| Error::Policy {
             setting: "plan".to_owned(),
             problem: format!("not valid JSON: {error}"),
@@ -107,26 +107,14 @@ impl PyPlan {
 
     #[doc = doc!("Plan.artifacts")]
     pub fn artifacts<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<ToStore<'py>>> {
-        let host = self.repaired(messages)?;
-        let conversation = check(&self.0, &host)?;
-        let mut artifacts = Vec::with_capacity(self.0.artifacts.len());
-        for artifact in &self.0.artifacts {
-            let content = content(&self.0, &conversation, &artifact.source, &host)?;
-            artifacts.push((
-                artifact.reference.to_string(),
-                artifact.tool.clone(),
-                PyBytes::new(messages.py(), &content),
-            ));
-        }
-        nothing_raised()?;
-        Ok(artifacts)
+        PyNode::reading(&self.repaired(messages)?, |node| {
+            to_store(messages.py(), &self.0, &check(&self.0, node)?, node)
+        })
     }
 
     #[doc = doc!("Plan.apply")]
     pub fn apply<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let messages = apply(&self.0, &self.repaired(messages)?)?;
-        nothing_raised()?;
-        Ok(messages)
+        PyNode::reading(&self.repaired(messages)?, |node| apply(&self.0, node)).map_err(PyErr::from)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
@@ -152,24 +140,37 @@ impl PyPlan {
 
 impl PyPlan {
     /// The messages as the plan was made for them: repaired, where they had to be.
-    fn repaired<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<PyNode<'py>> {
-        let host = PyNode(messages.clone());
+    fn repaired<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if self.0.repairs.is_empty() {
-            return Ok(host);
+            return Ok(messages.clone());
         }
-        let conversation = wire::read(&host, self.0.format)?;
-        // The engine was told the format, or took what all have in common that it may be.
-        for named in [Some(self.0.format), None] {
-            let Ok((_, demands)) = demands_of_messages(&host, named) else { continue };
-            let repaired = repair(&conversation, &demands, OpenCalls::Wait);
-            let entries = wire::rewrite(&host, &conversation, self.0.format, &repaired.changes)?;
-            nothing_raised()?;
-            let entries = entries.into_iter().map(|entry| entry.value);
-            let list = PyNode(PyList::new(messages.py(), entries)?.into_any());
-            if check(&self.0, &list).is_ok() {
-                return Ok(list);
+        PyNode::reading(messages, |host| {
+            let conversation = wire::read(host, self.0.format)?;
+            // The engine was told the format, or took what all have in common that it may be.
+            for named in [Some(self.0.format), None] {
+                let Ok((_, demands)) = demands_of_messages(host, named) else { continue };
+                let repaired = repair(&conversation, &demands, OpenCalls::Wait);
+                let entries = wire::rewrite(host, &conversation, self.0.format, &repaired.changes)?;
+                let list = PyList::new(messages.py(), entries.into_iter().map(|entry| entry.value))?.into_any();
+                if PyNode::reading(&list, |list| check(&self.0, list)).is_ok() {
+                    return Ok(list);
+                }
             }
-        }
-        Err(Error::Changed.into())
+            Err(Error::Changed.into())
+        })
     }
+}
+
+/// The content that a plan removes from `messages`.
+pub fn to_store<'py>(
+    py: Python<'py>,
+    plan: &Plan,
+    conversation: &Conversation<PyText>,
+    messages: &PyNode<'py>,
+) -> PyResult<Vec<ToStore<'py>>> {
+    let stored = plan.artifacts.iter().map(|artifact| {
+        let content = content(plan, conversation, &artifact.source, messages)?;
+        Ok((artifact.reference.to_string(), artifact.tool.clone(), PyBytes::new(py, &content)))
+    });
+    stored.collect()
 }

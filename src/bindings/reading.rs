@@ -4,16 +4,15 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString};
+use pyo3::types::{PyList, PyString};
 use pythonize::pythonize;
 
 use super::engine::{PyEngine, references};
 use super::node::PyNode;
-use super::pending_exception::nothing_raised;
-use super::plan::{PyPlan, ToStore};
+use super::plan::{PyPlan, ToStore, to_store};
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::{Ask, Reading, Room, content, rewritten};
+use crate::engine::{Ask, Reading, Room, rewritten};
 use crate::error::{Error, Result as CoreResult};
 use crate::ledger::fingerprint;
 use crate::message::Pin;
@@ -69,9 +68,7 @@ impl PyReading {
     /// `Changed` if it was made for others.
     pub fn rewritten<'py>(&self, py: Python<'py>, plan: &Plan) -> CoreResult<Vec<Rewritten<Bound<'py, PyAny>>>> {
         self.require(plan)?;
-        let out = rewritten(plan, &self.node(py), &self.reading.conversation)?;
-        nothing_raised()?;
-        Ok(out)
+        PyNode::reading(self.list.bind(py), |node| rewritten(plan, node, &self.reading.conversation))
     }
 
     /// Returns the indices of the messages that must stay as they are.
@@ -83,10 +80,6 @@ impl PyReading {
     /// The format of the messages.
     pub fn format(&self) -> Format {
         self.reading.format
-    }
-
-    fn node<'py>(&self, py: Python<'py>) -> PyNode<'py> {
-        PyNode(self.list.bind(py).clone().into_any())
     }
 
     fn require(&self, plan: &Plan) -> CoreResult<()> {
@@ -169,14 +162,7 @@ impl PyReading {
             return plan.artifacts(list.get_slice(0, count).as_any());
         }
         self.require(&plan.0)?;
-        let host = self.node(py);
-        let artifacts = plan.0.artifacts.iter().map(|artifact| {
-            let content = content(&plan.0, &self.reading.conversation, &artifact.source, &host)?;
-            Ok((artifact.reference.to_string(), artifact.tool.clone(), PyBytes::new(py, &content)))
-        });
-        let artifacts = artifacts.collect::<CoreResult<_>>()?;
-        nothing_raised()?;
-        Ok(artifacts)
+        PyNode::reading(list, |node| to_store(py, &plan.0, &self.reading.conversation, node))
     }
 
     /// Applies a plan to `messages`, which must be unchanged since they were read.

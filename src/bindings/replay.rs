@@ -5,30 +5,17 @@ use pyo3::types::PyString;
 use pythonize::pythonize;
 
 use super::counter::PyTokenCounter;
-use super::format::named_format;
-use super::node::PyNode;
-use super::pending_exception::nothing_raised;
+use super::format::{named_format, read_messages};
 use super::text::PyText;
 use super::whole::Amount;
 use crate::error::{Error, Result};
 use crate::message::Conversation;
 use crate::replay::{Context, Cutting, Needs, Shown, cuts, line_cover, window};
-use crate::wire::{self, Format};
+use crate::wire::Format;
 
 /// The baselines by name.
 type Baseline = fn(&Conversation<PyText>, crate::ledger::Counting<'_>, usize) -> Context;
 const BASELINES: [(&str, Baseline); 2] = [("window", window), ("line-cover", line_cover)];
-
-fn read(messages: &Bound<'_, PyAny>, format: Option<&str>) -> Result<(Format, Conversation<PyText>)> {
-    let node = PyNode(messages.clone());
-    let format = match format {
-        Some(name) => named_format(name)?,
-        None => wire::format_to_read(&node)?,
-    };
-    let conversation = wire::read(&node, format)?;
-    nothing_raised()?;
-    Ok((format, conversation))
-}
 
 /// Returns the places to cut a session at: the entry of the list, and the tokens in front of it.
 #[pyfunction]
@@ -41,7 +28,7 @@ pub fn session_cuts(
     least_after: Amount,
     format: Option<&str>,
 ) -> PyResult<Vec<(usize, usize)>> {
-    let (_, conversation) = read(messages, format)?;
+    let (_, conversation) = read_messages(messages, format.map(named_format).transpose()?)?;
     let cutting = Cutting { tokens: tokens.0, most: most.0, least_after: least_after.0 };
     let found = messages.py().detach(|| {
         let measured = counter.counting.ledger.measure(&conversation);
@@ -65,7 +52,7 @@ impl PyNeeds {
     #[new]
     #[pyo3(signature = (messages, cut, *, format))]
     fn new(messages: &Bound<'_, PyAny>, cut: Amount, format: Option<&str>) -> PyResult<PyNeeds> {
-        let (format, conversation) = read(messages, format)?;
+        let (format, conversation) = read_messages(messages, format.map(named_format).transpose()?)?;
         let message = conversation.message_of(cut.0).unwrap_or(conversation.messages.len());
         let needs = messages.py().detach(|| Needs::of(&conversation, message));
         Ok(PyNeeds { needs, format })
@@ -107,7 +94,7 @@ impl PyNeeds {
                 BASELINES.map(|(known, _)| known).join(", ")
             ),
         })?;
-        let (_, conversation) = read(history, Some(self.format.name()))?;
+        let (_, conversation) = read_messages(history, Some(self.format))?;
         let (tokens, retention) = history.py().detach(|| {
             let context = baseline.1(&conversation, counter.counting.ledger.now(), budget.0);
             let shown = context.shown(&conversation);
@@ -119,7 +106,7 @@ impl PyNeeds {
 
 impl PyNeeds {
     fn shown(&self, context: &Bound<'_, PyAny>) -> Result<Shown> {
-        let (_, conversation) = read(context, Some(self.format.name()))?;
+        let (_, conversation) = read_messages(context, Some(self.format))?;
         Ok(context.py().detach(|| {
             let mut shown = Shown::default();
             for message in &conversation.messages {

@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use super::node::{PyNode, plain};
-use super::pending_exception::nothing_raised;
 use super::text::PyText;
 use super::whole::Amount;
 use crate::error::Error;
@@ -105,9 +104,8 @@ pub fn references_in(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     let mut kept = Vec::new();
     let mut next = vec![(value.clone(), MAX_MESSAGE_DEPTH)];
     while let Some((object, depth)) = next.pop() {
-        let kind = PyNode(object.clone()).kind();
+        let (kind, text) = PyNode::reading::<_, Error>(&object, |node| Ok((node.kind(), node.text())))?;
         if kind == Kind::Text {
-            let text = PyNode(object).text();
             found.extend(text.into_iter().flat_map(|text| mentions(text.as_bytes())));
         } else if matches!(kind, Kind::List | Kind::Map) && seen.insert(object.as_ptr() as usize) {
             let below = depth.checked_sub(1).ok_or_else(too_deep)?;
@@ -115,7 +113,6 @@ pub fn references_in(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
             kept.push(object);
         }
     }
-    nothing_raised()?;
     Ok(found.iter().map(ToString::to_string).collect())
 }
 

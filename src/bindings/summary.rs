@@ -7,15 +7,12 @@ use serde::Deserialize;
 use serde::de::value::{Error as Unknown, StrDeserializer};
 
 use super::counter::PyTokenCounter;
-use super::format::named_format;
-use super::node::PyNode;
-use super::pending_exception::nothing_raised;
+use super::format::{named_format, read_messages};
 use super::text::PyText;
 use super::whole::Amount;
 use crate::error::Error;
 use crate::message::Conversation;
 use crate::summary::{Removed, SummaryPrompt, body, parts, quoted, request};
-use crate::wire;
 
 /// Removes all of the conversation. `previous` is the body of a note, or any other summary.
 fn all<'a>(conversation: &'a Conversation<PyText>, previous: &str) -> Removed<'a, PyText> {
@@ -40,8 +37,7 @@ pub fn summary_request<'py>(
     let named: Result<SummaryPrompt, Unknown> = SummaryPrompt::deserialize(StrDeserializer::new(prompt));
     let prompt =
         named.map_err(|error| Error::Policy { setting: "summary_prompt".to_owned(), problem: error.to_string() })?;
-    let conversation = wire::read(&PyNode(messages.clone()), named_format(format)?)?;
-    nothing_raised()?;
+    let (_, conversation) = read_messages(messages, Some(named_format(format)?))?;
     let previous = PyText::of(previous);
     let asked = messages.py().detach(|| {
         let counting = counter.counting.ledger.now();

@@ -4,7 +4,6 @@ use pyo3::prelude::*;
 
 use super::format::named_format;
 use super::node::PyNode;
-use super::pending_exception::nothing_raised;
 use crate::error::{Error, Result as CoreResult};
 use crate::invariants::Demand;
 use crate::message::Conversation;
@@ -35,18 +34,15 @@ impl<T> Judged<T> {
             }
             None => (wire::format_to_read(messages)?, shared_demands(&wire::formats_of(messages)?)),
         };
-        let conversation = wire::read(messages, format)?;
-        nothing_raised()?;
-        Ok(Judged { conversation, format, demands })
+        Ok(Judged { conversation: wire::read(messages, format)?, format, demands })
     }
 }
 
 #[pyfunction]
 #[pyo3(signature = (messages, format = None))]
 pub fn validate(messages: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<Vec<PyViolation>> {
-    let Judged { conversation, format, demands } = match Judged::read(&PyNode(messages.clone()), format) {
+    let Judged { conversation, format, demands } = match PyNode::reading(messages, |node| Judged::read(node, format)) {
         Err(Error::Message { index, problem, remedy }) => {
-            nothing_raised()?;
             return Ok(vec![(READABLE, index, None, problem, remedy, "400: invalid request")]);
         }
         read => read?,
@@ -73,12 +69,12 @@ pub fn repair<'py>(
     format: Option<&str>,
     remove_open_calls: bool,
 ) -> PyResult<(Vec<Bound<'py, PyAny>>, Vec<PyRepair>)> {
-    let host = PyNode(messages.clone());
-    let Judged { conversation, format, demands } = Judged::read(&host, format)?;
-    let open = if remove_open_calls { OpenCalls::Remove } else { OpenCalls::Answer };
-    let repaired = mend(&conversation, &demands, open);
-    let repairs = repaired.repairs.into_iter().map(|done| (done.rule, conversation.entry(done.message), done.what));
-    let messages = wire::rewrite(&host, &conversation, format, &repaired.changes)?;
-    nothing_raised()?;
-    Ok((messages.into_iter().map(|entry| entry.value).collect(), repairs.collect()))
+    PyNode::reading(messages, |host| {
+        let Judged { conversation, format, demands } = Judged::read(host, format)?;
+        let open = if remove_open_calls { OpenCalls::Remove } else { OpenCalls::Answer };
+        let repaired = mend(&conversation, &demands, open);
+        let repairs = repaired.repairs.into_iter().map(|done| (done.rule, conversation.entry(done.message), done.what));
+        let messages = wire::rewrite(host, &conversation, format, &repaired.changes)?;
+        Ok((messages.into_iter().map(|entry| entry.value).collect(), repairs.collect()))
+    })
 }

@@ -19,11 +19,10 @@ use super::append_only::{Counted, Settled};
 use super::counting::History as Promise;
 use super::engine::{PyEngine, indices};
 use super::node::PyNode;
-use super::pending_exception::nothing_raised;
 use super::reading::{PyReading, room};
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::{CacheAnswer, Reading, Room, demands_of_messages, require_entry};
+use crate::engine::{CacheAnswer, Reading, Room, require_entry};
 use crate::invariants::Pairs;
 use crate::message::{Conversation, Pin, Role};
 use crate::shared::Locked;
@@ -168,7 +167,7 @@ impl PyView {
     /// The places in a history at which a request was made for it: before each answer of the model.
     fn requests(&self, history: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         let engine = self.engine.get();
-        let (format, _) = demands_of_messages(&PyNode(history.clone()), engine.format)?;
+        let (format, _) = engine.demands_of(history)?;
         let conversation = engine.read_as(history, format, &[])?.conversation;
         let answers = (1..conversation.messages.len()).filter(|message| {
             let roles = [message - 1, *message].map(|message| conversation.messages[message].role);
@@ -285,8 +284,7 @@ impl PyView {
         let (py, own) = (handle.py(), handle.get());
         let engine = own.engine.get();
         let mut compactions = own.compactions.load(Ordering::Acquire);
-        let all = PyNode(history.all.clone().into_any());
-        let (format, demands) = demands_of_messages(&all, engine.format)?;
+        let (format, demands) = engine.demands_of(&history.all)?;
         let known = own.histories.take(&history.lasting).filter(|known| known.format == format);
         let mut known = known.map_or_else(|| Known::new(py, format, own.promise), Ok)?;
         let is_noticed = known.follow(&history.lasting)?;
@@ -323,9 +321,8 @@ impl PyView {
         let mut is_lasting = history.transient.is_empty();
         if !validate(&reading.conversation, &demands).is_empty() {
             let repaired = repair(&reading.conversation, &demands, OpenCalls::Answer);
-            let node = PyNode(list.clone().into_any());
-            let entries = wire::rewrite(&node, &reading.conversation, format, &repaired.changes)?;
-            nothing_raised()?;
+            let rewrite = |node: &_| wire::rewrite(node, &reading.conversation, format, &repaired.changes);
+            let entries = PyNode::reading(&list, rewrite)?;
             awaited = open_calls(&reading.conversation, &repaired.changes, &entries);
             is_made = entries.iter().map(|entry| !entry.is_same).collect();
             // Later messages decide to which of several calls with one id a result belongs.

@@ -5,21 +5,13 @@ use crate::ledger::Ledger;
 use crate::tokens::TextKind;
 use crate::wire::Node;
 
-/// Tokens of a system prompt and of tool definitions, given as text or as any JSON-like value. Other threads of the host
+/// Tokens of a system prompt or of tool definitions, given as text or as any JSON-like value. Other threads of the host
 /// run meanwhile.
 ///
 /// # Errors
-/// `Conversation` if a value is nested too deeply.
-pub fn fixed_tokens<N: Node>(ledger: &Ledger, system: Option<&N>, tools: Option<&N>) -> Result<usize> {
+/// `Conversation` if the value is nested too deeply.
+pub fn fixed_tokens<N: Node>(ledger: &Ledger, value: &N, kind: TextKind) -> Result<usize> {
+    let text = value.text().map_or_else(|| value.rendered(), Ok)?;
     let counter = ledger.now();
-    let mut total = 0;
-    for (value, kind) in [(system, TextKind::Prose), (tools, TextKind::Json)] {
-        let Some(value) = value else { continue };
-        let text = match value.text() {
-            Some(text) => text,
-            None => value.rendered()?,
-        };
-        total += value.aside(|| counter.count_remembered(&text, kind));
-    }
-    Ok(total)
+    Ok(value.aside(|| counter.count_remembered(&text, kind)))
 }

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 
 use crate::bindings::engine::PyEngine;
-use crate::bindings::node::PyNode;
-use crate::engine::demands_of_messages;
 use crate::ledger::entry_digests;
 use crate::shared::Locked;
 use crate::view::{Found, Index, Prefixes};
@@ -66,7 +64,7 @@ impl PyViewIndex {
     /// Looks a history up. O(length of the history) at memory speed.
     #[pyo3(signature = (engine, history))]
     fn find(&self, engine: &PyEngine, history: &Bound<'_, PyAny>) -> PyResult<PyViewLookup> {
-        let (format, _) = demands_of_messages(&PyNode(history.clone()), engine.format)?;
+        let (format, _) = engine.demands_of(history)?;
         let reading = engine.read_as(history, format, &[])?;
         let mut bytes = 0;
         for message in &reading.conversation.messages {
