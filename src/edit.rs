@@ -12,7 +12,7 @@ use crate::wire::{Arguments, Step};
 
 /// One item of one tool result; a text of a message is one, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct ItemPlace {
     /// Index of the message.
     pub message: usize,
     /// Index of the block in the message.
@@ -28,7 +28,7 @@ pub enum Action {
     /// An item of a tool result, or a text of a message, becomes this text.
     Shorten {
         /// The position of the item or text.
-        place: Place,
+        place: ItemPlace,
         /// The new text.
         text: String,
     },
@@ -63,13 +63,13 @@ pub struct Note {
     /// Its text.
     pub text: String,
     /// The position of the note.
-    pub standing: Standing,
+    pub standing: NotePlace,
 }
 
 /// The position of a note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum NotePlace {
     /// As the last block of a message that stays, in place of older notes there.
     In {
         /// The message.
@@ -77,7 +77,7 @@ pub enum Standing {
         /// Blocks of it that are older notes and go away.
         instead_of: Vec<usize>,
         /// True if an answer stands in the gap.
-        answer: Answer,
+        answer: NoteAnswer,
     },
     /// As a message of its own, with an answer behind it where roles ask for one.
     Own {
@@ -86,14 +86,14 @@ pub enum Standing {
         /// The role of the message.
         role: Role,
         /// True if the other role answers.
-        answer: Answer,
+        answer: NoteAnswer,
     },
 }
 
 /// True if a note that is a message of its own is followed by an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum NoteAnswer {
     /// The note stands alone.
     None,
     /// A message of the other role follows.
@@ -134,12 +134,12 @@ impl Edit {
     /// Indices of the messages that it touches.
     pub fn touches(&self) -> impl Iterator<Item = usize> + '_ {
         let (messages, one) = match &self.action {
-            Action::Shorten { place: Place { message, .. }, .. }
+            Action::Shorten { place: ItemPlace { message, .. }, .. }
             | Action::Rewrite { message, .. }
             | Action::Drop { message, .. } => (0..0, Some(*message)),
             Action::Remove { messages, note } => match note.standing {
-                Standing::In { message, .. } => (messages.clone(), Some(message)),
-                Standing::Own { .. } => (messages.clone(), None),
+                NotePlace::In { message, .. } => (messages.clone(), Some(message)),
+                NotePlace::Own { .. } => (messages.clone(), None),
             },
         };
         one.into_iter().chain(messages)
@@ -148,7 +148,7 @@ impl Edit {
     /// Index of the first message that it touches, or puts something in front of.
     pub fn first_message(&self) -> usize {
         let beside = match &self.action {
-            Action::Remove { note: Note { standing: Standing::Own { before, .. }, .. }, .. } => Some(*before),
+            Action::Remove { note: Note { standing: NotePlace::Own { before, .. }, .. }, .. } => Some(*before),
             _ => None,
         };
         self.touches().chain(beside).min().unwrap_or_default() // OK because an edit touches at least one.
@@ -189,8 +189,8 @@ impl Edit {
                 out["messages"] = json!([entries.start, entries.end]);
                 out["note"] = json!(note.text);
                 out["note_in"] = match &note.standing {
-                    Standing::In { message, .. } => json!(spans.entries(*message..message + 1).end - 1),
-                    Standing::Own { role, .. } => json!(role.name()),
+                    NotePlace::In { message, .. } => json!(spans.entries(*message..message + 1).end - 1),
+                    NotePlace::Own { role, .. } => json!(role.name()),
                 };
             }
         }

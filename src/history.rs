@@ -36,7 +36,7 @@ impl EntryKind {
 
 /// A call or a result by its place in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct PartPlace {
     /// The entry.
     pub entry: usize,
     /// The number of the call or result in its entry.
@@ -126,12 +126,12 @@ impl<T: Text> History<T> {
     }
 
     /// Returns the position of a call or a result in the list.
-    pub fn place(&self, (message, part): (usize, usize)) -> Place {
+    pub fn place(&self, (message, part): (usize, usize)) -> PartPlace {
         let content = &self.conversation.messages[message];
         let (entry, first) = content.span.entry_of(part);
         let kind = std::mem::discriminant(&content.parts[part]);
         let before = &content.parts[first..part];
-        Place { entry, number: before.iter().filter(|part| std::mem::discriminant(*part) == kind).count() }
+        PartPlace { entry, number: before.iter().filter(|part| std::mem::discriminant(*part) == kind).count() }
     }
 
     /// Returns the type of an entry.

@@ -38,7 +38,7 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = detect_format(&&messages); // Either answer is fine.
     for format in Format::ALL {
         let Ok(conversation) = read(&&messages, format) else { continue };
-        let repaired = repair(&conversation, demands_of(format), OpenCalls::Answer);
+        let repaired = repair(&conversation, demands_of(format), OpenCalls::SummaryAnswer);
         let mended =
             rewrite(&&messages, &conversation, format, &repaired.changes).expect("what is mended can be written");
         let mended = Value::Array(mended.into_iter().map(|entry| entry.value).collect());

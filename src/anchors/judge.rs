@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::scan::{DIGIT, DOT, HYPHEN, LOWER, SLASH, Seen, UNDERSCORE, UPPER, Word, seen};
+use super::scan::{ByteClasses, DIGIT, DOT, HYPHEN, LOWER, SLASH, UNDERSCORE, UPPER, Word, seen};
 use super::{Anchor, AnchorKind, LONGEST_ANCHOR};
 
 /// Fewer digits are a count, or any number: they recur by chance.
@@ -31,7 +31,7 @@ pub(super) fn judge(text: &str, word: Word, each: &mut impl FnMut(Anchor)) {
     if word.seen & !LOWER == 0 {
         return;
     }
-    let mut judged = Judged { text, each };
+    let mut judged = AnchorJudge { text, each };
     match word.seen {
         seen if seen & SLASH != 0 => judged.path(word.range),
         seen if seen & HYPHEN != 0 => judged.hyphened(word.range),
@@ -40,12 +40,12 @@ pub(super) fn judge(text: &str, word: Word, each: &mut impl FnMut(Anchor)) {
     }
 }
 
-struct Judged<'a, F> {
+struct AnchorJudge<'a, F> {
     text: &'a str,
     each: &'a mut F,
 }
 
-impl<F: FnMut(Anchor)> Judged<'_, F> {
+impl<F: FnMut(Anchor)> AnchorJudge<'_, F> {
     fn give(&mut self, range: Range<usize>, kind: AnchorKind) {
         if range.len() <= LONGEST_ANCHOR {
             (self.each)(Anchor { range, kind });
@@ -130,7 +130,7 @@ impl<F: FnMut(Anchor)> Judged<'_, F> {
     }
 
     /// A word of letters, digits and underscores.
-    fn single(&mut self, range: Range<usize>, seen: Seen) {
+    fn single(&mut self, range: Range<usize>, seen: ByteClasses) {
         let kind = single(&self.text[range.clone()], seen);
         if let Some(kind) = kind {
             self.give(range, kind);
@@ -138,7 +138,7 @@ impl<F: FnMut(Anchor)> Judged<'_, F> {
     }
 }
 
-fn single(word: &str, seen: Seen) -> Option<AnchorKind> {
+fn single(word: &str, seen: ByteClasses) -> Option<AnchorKind> {
     let digits = if seen & DIGIT == 0 { 0 } else { word.bytes().filter(u8::is_ascii_digit).count() };
     if seen & (LOWER | UPPER) == 0 {
         return (digits >= LEAST_DIGITS).then_some(AnchorKind::Number);

@@ -5,27 +5,27 @@ use std::ops::Range;
 use super::line;
 
 /// The classes of the bytes in a word, as bits.
-pub(super) type Seen = u8;
+pub(super) type ByteClasses = u8;
 
 /// Small letters, and letters that are neither large nor small.
-pub(super) const LOWER: Seen = 1;
+pub(super) const LOWER: ByteClasses = 1;
 /// Large letters.
-pub(super) const UPPER: Seen = 1 << 1;
+pub(super) const UPPER: ByteClasses = 1 << 1;
 /// The ten digits.
-pub(super) const DIGIT: Seen = 1 << 2;
+pub(super) const DIGIT: ByteClasses = 1 << 2;
 /// Underscores.
-pub(super) const UNDERSCORE: Seen = 1 << 3;
+pub(super) const UNDERSCORE: ByteClasses = 1 << 3;
 /// Dots.
-pub(super) const DOT: Seen = 1 << 4;
+pub(super) const DOT: ByteClasses = 1 << 4;
 /// Slashes.
-pub(super) const SLASH: Seen = 1 << 5;
+pub(super) const SLASH: ByteClasses = 1 << 5;
 /// Hyphens.
-pub(super) const HYPHEN: Seen = 1 << 6;
+pub(super) const HYPHEN: ByteClasses = 1 << 6;
 /// Bytes of a character beyond ASCII, which may be part of a word or not.
-const BEYOND: Seen = 1 << 7;
+const BEYOND: ByteClasses = 1 << 7;
 
 /// The class of each byte; zero for a byte that separates words.
-const CLASS: [Seen; 256] = classes();
+const CLASS: [ByteClasses; 256] = classes();
 
 const ESCAPE: u8 = 0x1b;
 
@@ -33,10 +33,10 @@ const ESCAPE: u8 = 0x1b;
 #[derive(Debug, Clone)]
 pub(super) struct Word {
     pub range: Range<usize>,
-    pub seen: Seen,
+    pub seen: ByteClasses,
 }
 
-const fn classes() -> [Seen; 256] {
+const fn classes() -> [ByteClasses; 256] {
     let mut classes = [0; 256];
     let mut byte = 0_u8;
     loop {
@@ -59,7 +59,7 @@ const fn classes() -> [Seen; 256] {
 }
 
 /// Returns the classes of the bytes in a word that was cut out of another.
-pub(super) fn seen(word: &str) -> Seen {
+pub(super) fn seen(word: &str) -> ByteClasses {
     let seen = word.bytes().fold(0, |seen, byte| seen | CLASS[usize::from(byte)]);
     if seen & BEYOND == 0 {
         return seen;
@@ -89,7 +89,7 @@ pub(super) fn scan(text: &str, mut each: impl FnMut(Word)) {
 }
 
 /// Returns the end of the word at `start` and its classes. The end is `start` if no word begins there.
-fn word_end(text: &str, start: usize) -> (usize, Seen) {
+fn word_end(text: &str, start: usize) -> (usize, ByteClasses) {
     let bytes = text.as_bytes();
     let (mut at, mut word) = (start, 0);
     while let Some(byte) = bytes.get(at) {
@@ -131,7 +131,7 @@ fn has_case(letter: char) -> bool {
     letter.is_ascii() || letter.is_lowercase() || letter.is_uppercase() || !letter.is_alphanumeric()
 }
 
-fn case(letter: char) -> Seen {
+fn case(letter: char) -> ByteClasses {
     if letter.is_uppercase() { UPPER } else { LOWER }
 }
 

@@ -198,7 +198,7 @@ fn place(entry: &Bound<'_, PyAny>) -> usize {
     entry.as_ptr() as usize
 }
 
-struct Known {
+struct CountedList {
     entries: Entries,
     counted: Counted,
 }
@@ -206,7 +206,7 @@ struct Known {
 /// The counts of the last conversations. Shared freely between threads.
 #[derive(Default)]
 pub struct KnownLists {
-    known: Shared<Vec<Known>>,
+    known: Shared<Vec<CountedList>>,
 }
 
 impl fmt::Debug for KnownLists {
@@ -223,7 +223,7 @@ impl KnownLists {
     /// `MemoryError` if there is no memory for the entries.
     pub fn take(&self, list: &Bound<'_, PyList>) -> PyResult<(Entries, Option<(Counted, usize)>)> {
         let py = list.py();
-        let (mut entries, known) = if let Some(Known { entries, counted }) = self.longest(list) {
+        let (mut entries, known) = if let Some(CountedList { entries, counted }) = self.longest(list) {
             let count = entries.places.len();
             (entries, Some((counted, count)))
         } else {
@@ -245,7 +245,7 @@ impl KnownLists {
             if known.len() == CONVERSATIONS {
                 oldest = Some(known.remove(0));
             }
-            known.push(Known { entries, counted });
+            known.push(CountedList { entries, counted });
         }
         // After the lock: with the last reference to a message, code of the host may run.
         drop(oldest);
@@ -269,7 +269,7 @@ impl KnownLists {
     }
 
     /// Takes out those entries that `list` begins with, and of several the longest.
-    fn longest(&self, list: &Bound<'_, PyList>) -> Option<Known> {
+    fn longest(&self, list: &Bound<'_, PyList>) -> Option<CountedList> {
         let mut known = self.known.lock()?;
         let candidates = known.iter().enumerate().filter(|(_, known)| known.entries.begin(list));
         let (index, _) = candidates.max_by_key(|(_, known)| known.entries.places.len())?;

@@ -8,7 +8,7 @@ use super::format::{named_format, read_messages};
 use super::node::PyNode;
 use super::text::PyText;
 use crate::calls;
-use crate::history::{History, Place, ResultSite};
+use crate::history::{History, PartPlace, ResultSite};
 use crate::invariants::CallSite;
 use crate::message::{Outcome, Part};
 use crate::wire::Node;
@@ -115,7 +115,7 @@ impl PyToolCall {
         &self.history.calls()[self.index]
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> PartPlace {
         self.history.place((self.site().message, self.site().part))
     }
 

@@ -16,11 +16,11 @@ use super::reading::{PyReading, Repaired, room};
 use super::store::PyFileStore;
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::{CacheAnswer, Chosen, Engine, Reading, Summarizer, demands_of_messages};
+use crate::engine::{CacheAnswer, Engine, Reading, Summarizer, SummaryRange, demands_of_messages};
 use crate::error::Error;
 use crate::invariants::Demand;
 use crate::ledger::fingerprint;
-use crate::planner::Answer;
+use crate::planner::SummaryAnswer;
 use crate::store::{Reference, Storing};
 use crate::wire::{Format, rewrite};
 
@@ -117,7 +117,7 @@ impl PyEngine {
     ) -> PyResult<Bound<'py, PyAny>> {
         let reading = self.reading(messages, &indices(&pins)?)?;
         let [previous, previous_lines] = [previous, previous_lines].map(PyText::of);
-        let chosen = Chosen { entries: start.0..end.0, previous: &previous, previous_lines: &previous_lines };
+        let chosen = SummaryRange { entries: start.0..end.0, previous: &previous, previous_lines: &previous_lines };
         let request = py.detach(|| self.engine.request_for(&reading, &chosen))?;
         Ok(pythonize(py, &request)?)
     }
@@ -141,8 +141,8 @@ impl PyEngine {
         let reading = self.reading(messages, &indices(&pins)?)?;
         let [previous, previous_lines, reason] = [previous, previous_lines, reason].map(PyText::of);
         let text = text.map(PyText::of);
-        let answer = text.as_deref().map_or(Answer::Nothing(&reason), Answer::Text);
-        let chosen = Chosen { entries: start.0..end.0, previous: &previous, previous_lines: &previous_lines };
+        let answer = text.as_deref().map_or(SummaryAnswer::Nothing(&reason), SummaryAnswer::Text);
+        let chosen = SummaryRange { entries: start.0..end.0, previous: &previous, previous_lines: &previous_lines };
         let summary = py.detach(|| self.engine.summary_of(&reading, &chosen, answer))?;
         Ok(pythonize(py, &summary)?)
     }

@@ -25,7 +25,7 @@ const READINGS_KEPT: u32 = 16;
 /// so much again takes a few milliseconds.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
-struct Seen {
+struct SeenObjects {
     /// Keeps the string alive, so that no other takes its place.
     text: PyBackedStr,
     digest: u128,
@@ -33,9 +33,9 @@ struct Seen {
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownObject {
     /// By the address of the text.
-    strings: HashMap<usize, Seen, foldhash::fast::RandomState>,
+    strings: HashMap<usize, SeenObjects, foldhash::fast::RandomState>,
     /// Of all of them together.
     bytes: usize,
     reading: u32,
@@ -44,7 +44,7 @@ struct Known {
 /// The digests of the long strings of the last readings. Shared freely between threads.
 #[derive(Default)]
 pub struct Identities {
-    known: Shared<Known>,
+    known: Shared<KnownObject>,
 }
 
 impl fmt::Debug for Identities {
@@ -75,11 +75,11 @@ impl Identities {
     }
 }
 
-impl Known {
+impl KnownObject {
     fn digest(&mut self, py: Python<'_>, text: &PyBackedStr) -> u128 {
         let seen = self.strings.entry(text.as_ptr() as usize).or_insert_with(|| {
             self.bytes += text.len();
-            Seen { text: text.clone_ref(py), digest: digest_of(text), reading: self.reading }
+            SeenObjects { text: text.clone_ref(py), digest: digest_of(text), reading: self.reading }
         });
         seen.reading = self.reading;
         seen.digest
@@ -91,7 +91,7 @@ impl Known {
         if !self.reading.is_multiple_of(kept) {
             return Vec::new();
         }
-        let old = |seen: &Seen| self.reading.wrapping_sub(seen.reading) >= kept;
+        let old = |seen: &SeenObjects| self.reading.wrapping_sub(seen.reading) >= kept;
         let gone: Vec<_> = self.strings.extract_if(|_, seen| old(seen)).map(|(_, seen)| seen.text).collect();
         self.bytes -= gone.iter().map(|text| text.len()).sum::<usize>();
         gone

@@ -16,7 +16,7 @@ use crate::engine::{Ask, Reading, Room, rewritten};
 use crate::error::{Error, Result as CoreResult};
 use crate::ledger::fingerprint;
 use crate::message::Pin;
-use crate::planner::{Answer, Deadline, Plan, Urgency};
+use crate::planner::{Deadline, Plan, SummaryAnswer, Urgency};
 use crate::wire::{Format, Rewritten};
 
 /// Messages that were repaired before they were read.
@@ -115,7 +115,7 @@ impl PyReading {
             salt,
             distrusted: &distrusted,
             deadline: Deadline::When(&is_over),
-            answer: unasked.as_deref().map(Answer::Nothing),
+            answer: unasked.as_deref().map(SummaryAnswer::Nothing),
         };
         let engine = self.engine.get();
         let mut plan = py.detach(|| {
@@ -150,7 +150,7 @@ impl PyReading {
     ) -> PyResult<PyPlan> {
         self.require(&plan.0)?;
         let (text, reason) = (text.map(PyText::of), PyText::of(reason));
-        let answer = text.as_deref().map_or(Answer::Nothing(&reason), Answer::Text);
+        let answer = text.as_deref().map_or(SummaryAnswer::Nothing(&reason), SummaryAnswer::Text);
         let engine = &self.engine.get().engine;
         Ok(PyPlan(py.detach(|| engine.resume(&plan.0, &self.reading.conversation, answer))))
     }

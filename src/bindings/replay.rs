@@ -10,7 +10,7 @@ use super::text::PyText;
 use super::whole::Amount;
 use crate::error::{Error, Result};
 use crate::message::Conversation;
-use crate::replay::{Context, Cutting, Needs, Shown, cuts, line_cover, window};
+use crate::replay::{Context, Coverage, CutRules, Needs, cuts, line_cover, window};
 use crate::wire::Format;
 
 /// The baselines by name.
@@ -29,7 +29,7 @@ pub fn session_cuts(
     format: Option<&str>,
 ) -> PyResult<Vec<(usize, usize)>> {
     let (_, conversation) = read_messages(messages, format.map(named_format).transpose()?)?;
-    let cutting = Cutting { tokens: tokens.0, most: most.0, least_after: least_after.0 };
+    let cutting = CutRules { tokens: tokens.0, most: most.0, least_after: least_after.0 };
     let found = messages.py().detach(|| {
         let measured = counter.counting.ledger.measure(&conversation);
         let before = |cut: usize| (0..cut).map(|message| measured.message(message)).sum();
@@ -62,7 +62,7 @@ impl PyNeeds {
     fn kept_in<'py>(&self, context: &Bound<'py, PyAny>, stored: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyAny>> {
         let shown = self.shown(context)?;
         let retention = context.py().detach(|| {
-            let mut beside = Shown::default();
+            let mut beside = Coverage::default();
             for content in stored {
                 beside.add_text(&String::from_utf8_lossy(&content));
             }
@@ -98,17 +98,17 @@ impl PyNeeds {
         let (tokens, retention) = history.py().detach(|| {
             let context = baseline.1(&conversation, counter.counting.ledger.now(), budget.0);
             let shown = context.shown(&conversation);
-            (context.tokens, self.needs.kept_in(&shown, &Shown::default()))
+            (context.tokens, self.needs.kept_in(&shown, &Coverage::default()))
         });
         Ok((tokens, pythonize(history.py(), &retention)?))
     }
 }
 
 impl PyNeeds {
-    fn shown(&self, context: &Bound<'_, PyAny>) -> Result<Shown> {
+    fn shown(&self, context: &Bound<'_, PyAny>) -> Result<Coverage> {
         let (_, conversation) = read_messages(context, Some(self.format))?;
         Ok(context.py().detach(|| {
-            let mut shown = Shown::default();
+            let mut shown = Coverage::default();
             for message in &conversation.messages {
                 shown.add_message(message);
             }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 
 use crate::error::Error;
-use crate::store::{Flush, Line, Locking, Opened, Transcript};
+use crate::store::{Flush, Line, Locking, OpenedTranscript, Transcript};
 
 /// A log, its lines and whether each is whole, and what is said of those that are not.
 type Contents = (PyTranscriptFile, Vec<(String, bool)>, Vec<String>);
@@ -31,7 +31,7 @@ impl PyTranscriptFile {
             }
         };
         let locking = if lock { Locking::Exclusive } else { Locking::None };
-        let Opened { transcript, lines, skipped } = py.detach(|| Transcript::open(&path, flush, locking))?;
+        let OpenedTranscript { transcript, lines, skipped } = py.detach(|| Transcript::open(&path, flush, locking))?;
         let lines = lines.into_iter().map(|line| match line {
             Line::Record(text) => (text, true),
             Line::Damaged(text) => (text, false),

@@ -19,14 +19,14 @@ type PyRepair = (&'static str, usize, String);
 const READABLE: &str = "message-can-be-read";
 
 /// A conversation, its format, and what its provider demands: where nothing tells formats apart, what all of them do.
-struct Judged<T> {
+struct ReadConversation<T> {
     conversation: Conversation<T>,
     format: Format,
     demands: Vec<Demand>,
 }
 
-impl<T> Judged<T> {
-    fn read<N: Node<Text = T>>(messages: &N, format: Option<&str>) -> CoreResult<Judged<T>> {
+impl<T> ReadConversation<T> {
+    fn read<N: Node<Text = T>>(messages: &N, format: Option<&str>) -> CoreResult<ReadConversation<T>> {
         let (format, demands) = match format {
             Some(name) => {
                 let format = named_format(name)?;
@@ -34,19 +34,20 @@ impl<T> Judged<T> {
             }
             None => (wire::format_to_read(messages)?, shared_demands(&wire::formats_of(messages)?)),
         };
-        Ok(Judged { conversation: wire::read(messages, format)?, format, demands })
+        Ok(ReadConversation { conversation: wire::read(messages, format)?, format, demands })
     }
 }
 
 #[pyfunction]
 #[pyo3(signature = (messages, format = None))]
 pub fn validate(messages: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<Vec<PyViolation>> {
-    let Judged { conversation, format, demands } = match PyNode::reading(messages, |node| Judged::read(node, format)) {
-        Err(Error::Message { index, problem, remedy }) => {
-            return Ok(vec![(READABLE, index, None, problem, remedy, "400: invalid request")]);
-        }
-        read => read?,
-    };
+    let ReadConversation { conversation, format, demands } =
+        match PyNode::reading(messages, |node| ReadConversation::read(node, format)) {
+            Err(Error::Message { index, problem, remedy }) => {
+                return Ok(vec![(READABLE, index, None, problem, remedy, "400: invalid request")]);
+            }
+            read => read?,
+        };
     let spans = conversation.spans();
     let violations = judge(&conversation, &demands).into_iter().map(|violation| {
         let (entry, part) = match violation.part {
@@ -70,7 +71,7 @@ pub fn repair<'py>(
     remove_open_calls: bool,
 ) -> PyResult<(Vec<Bound<'py, PyAny>>, Vec<PyRepair>)> {
     PyNode::reading(messages, |host| {
-        let Judged { conversation, format, demands } = Judged::read(host, format)?;
+        let ReadConversation { conversation, format, demands } = ReadConversation::read(host, format)?;
         let open = if remove_open_calls { OpenCalls::Remove } else { OpenCalls::Answer };
         let repaired = mend(&conversation, &demands, open);
         let repairs = repaired.repairs.into_iter().map(|done| (done.rule, conversation.entry(done.message), done.what));

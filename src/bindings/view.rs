@@ -33,7 +33,7 @@ use crate::view::{Compaction, Prefixes, State, Units, View, not_a_state, of_anot
 use crate::wire::{self, Change, Piece, Rewritten};
 use history::{History, Made, shown};
 pub use index::{PyViewIndex, PyViewLookup};
-use known::{Histories, Known, Ready, Shows};
+use known::{Histories, KnownHistory, Ready, Shows};
 pub use request::PyViewRequest;
 use request::{Due, outputs};
 
@@ -252,7 +252,7 @@ impl PyView {
     }
 
     /// Reads the messages of a history that are new. Returns the reading where it is of the whole history.
-    fn read(&self, known: &mut Known, history: &Bound<'_, PyList>) -> PyResult<Option<Reading<PyText>>> {
+    fn read(&self, known: &mut KnownHistory, history: &Bound<'_, PyList>) -> PyResult<Option<Reading<PyText>>> {
         let engine = self.engine.get();
         let count = known.prefixes.len();
         if count > 0 {
@@ -286,7 +286,7 @@ impl PyView {
         let mut compactions = own.compactions.load(Ordering::Acquire);
         let (format, demands) = engine.demands_of(&history.all)?;
         let known = own.histories.take(&history.lasting).filter(|known| known.format == format);
-        let mut known = known.map_or_else(|| Known::new(py, format, own.promise), Ok)?;
+        let mut known = known.map_or_else(|| KnownHistory::new(py, format, own.promise), Ok)?;
         let is_noticed = known.follow(&history.lasting)?;
         let reading = own.read(&mut known, &history.lasting)?;
         let (prefixes, asked) = (known.prefixes.clone(), known.asked);

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::store::is_ours;
 pub use effects::{is_test, takes_effect};
 pub use outcome::{failed, has_failed, outcome, outcome_of};
-pub use tasks::{Task, Tasks, Telling};
+pub use tasks::{Task, TaskListUse, Tasks};
 pub use texts::{ArgumentString, ArgumentText, Sense, long_strings, texts};
 
 /// Arguments that name the file a call is about.
@@ -77,7 +77,7 @@ pub struct Call {
     /// Text that it replaces.
     pub replaced: Vec<String>,
     /// Extent of the file that it writes.
-    pub writing: Writing,
+    pub writing: WriteExtent,
     /// Its most telling argument, short.
     pub about: String,
     /// The command line that it runs, if it runs one.
@@ -86,7 +86,7 @@ pub struct Call {
 
 /// The extent of a file that a call writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Writing {
+pub enum WriteExtent {
     /// Nothing, as far as its arguments tell.
     #[default]
     Nothing,
@@ -116,13 +116,13 @@ pub fn read(input: &str) -> Call {
     call
 }
 
-fn writing(arguments: &Map<String, Value>) -> Writing {
+fn writing(arguments: &Map<String, Value>) -> WriteExtent {
     let has = |names: &[&str]| names.iter().any(|name| arguments.contains_key(*name));
     let places = || arguments.keys().any(|name| PLACES.iter().any(|place| name.to_lowercase().contains(place)));
     match () {
-        () if !has(&WRITTEN) && !has(&EDITS) => Writing::Nothing,
-        () if has(&CONTENTS) && !has(&REPLACED) && !has(&EDITS) && !places() => Writing::Whole,
-        () => Writing::Part,
+        () if !has(&WRITTEN) && !has(&EDITS) => WriteExtent::Nothing,
+        () if has(&CONTENTS) && !has(&REPLACED) && !has(&EDITS) && !places() => WriteExtent::Whole,
+        () => WriteExtent::Part,
     }
 }
 

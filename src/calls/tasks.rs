@@ -38,7 +38,7 @@ impl Task {
 
 /// The way in which a call speaks about a list of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Telling {
+pub enum TaskListUse {
     /// Nothing.
     Nothing,
     /// Something about one task.
@@ -61,19 +61,19 @@ impl Tasks {
     }
 
     /// Follows a call.
-    pub fn follow(&mut self, tool: &str, input: &str) -> Telling {
+    pub fn follow(&mut self, tool: &str, input: &str) -> TaskListUse {
         if !Tasks::may_keep(tool) {
-            return Telling::Nothing;
+            return TaskListUse::Nothing;
         }
-        let Ok(Value::Object(input)) = serde_json::from_str(input) else { return Telling::Nothing };
+        let Ok(Value::Object(input)) = serde_json::from_str(input) else { return TaskListUse::Nothing };
         let tool = tool.to_ascii_lowercase();
         if let Some(list) = LISTS.iter().find_map(|name| input.get(*name)?.as_array()) {
             let list: Vec<Task> = list.iter().filter_map(task).collect();
             if list.is_empty() {
-                return Telling::Nothing;
+                return TaskListUse::Nothing;
             }
             self.list = list;
-            return Telling::List;
+            return TaskListUse::List;
         }
         let has = |words: &[&str]| words.iter().any(|word| tool.contains(word));
         let is_told = match task_of(&input).filter(|_| has(&ADDING)) {
@@ -83,7 +83,7 @@ impl Tasks {
             }
             None => has(&CHANGING) && self.change(&input),
         };
-        if is_told { Telling::Task } else { Telling::Nothing }
+        if is_told { TaskListUse::Task } else { TaskListUse::Nothing }
     }
 
     /// The tasks that are not deleted, in their order.

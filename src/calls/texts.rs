@@ -34,7 +34,7 @@ pub struct ArgumentText {
 /// The texts in arguments that a call writes into a file or replaces there, in their order; none where the arguments are
 /// no object. O(length).
 pub fn texts(input: &str) -> Vec<ArgumentText> {
-    let mut found = Finding { input, texts: Vec::new() };
+    let mut found = Finder { input, texts: Vec::new() };
     let object = Fields { found: &mut found, before: &[], depth: Depth::Call };
     match object.deserialize(&mut serde_json::Deserializer::from_str(input)) {
         Ok(()) => found.texts,
@@ -94,12 +94,12 @@ fn find_strings(value: &RawValue, input: &str, least: usize, steps: &mut Vec<Ste
     }
 }
 
-struct Finding<'a> {
+struct Finder<'a> {
     input: &'a str,
     texts: Vec<ArgumentText>,
 }
 
-impl Finding<'_> {
+impl Finder<'_> {
     fn take(&mut self, before: &[Step], name: &str, value: &RawValue) {
         let sense = match name {
             name if WRITTEN.contains(&name) => Sense::Written,
@@ -123,7 +123,7 @@ enum Depth {
 
 /// Reads an object and keeps the texts in it.
 struct Fields<'f, 'a> {
-    found: &'f mut Finding<'a>,
+    found: &'f mut Finder<'a>,
     before: &'f [Step],
     depth: Depth,
 }
@@ -160,7 +160,7 @@ impl<'de> Visitor<'de> for Fields<'_, '_> {
 
 /// Reads a list of edits.
 struct Edits<'f, 'a> {
-    found: &'f mut Finding<'a>,
+    found: &'f mut Finder<'a>,
     name: &'f str,
 }
 

@@ -29,7 +29,7 @@ const MAGIC: usize = 16;
 
 /// The encoding of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum DataEncoding {
     Base64,
     /// Offset, bytes, and often what they are as text.
     Dump,
@@ -44,21 +44,21 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let form = form(&Sample::of(text, ""))?;
     let is_data = |line: &str| match form {
-        Form::Base64 => is_base64(line, 1),
-        Form::Dump => dumped(line).is_some(),
+        DataEncoding::Base64 => is_base64(line, 1),
+        DataEncoding::Dump => dumped(line).is_some(),
     };
     let all: Vec<Range<usize>> = lines(text).collect();
     let body = |line: &Range<usize>| text[line.clone()].trim_end();
     let (mut first, mut bytes) = (Vec::new(), 0);
     for line in all.iter().map(body).filter(|line| is_data(line)) {
         match form {
-            Form::Base64 => {
+            DataEncoding::Base64 => {
                 bytes += line.trim_end_matches('=').len() * 3 / 4;
                 if first.is_empty() {
                     first = decoded(line);
                 }
             }
-            Form::Dump => {
+            DataEncoding::Dump => {
                 let dumped = dumped(line).unwrap_or_default();
                 bytes += dumped.len();
                 if first.is_empty() {
@@ -68,8 +68,8 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
         }
     }
     let how = match form {
-        Form::Base64 => "base64",
-        Form::Dump => "a hexadecimal dump",
+        DataEncoding::Base64 => "base64",
+        DataEncoding::Dump => "a hexadecimal dump",
     };
     let mut outline = Outline::of(Unit::Lines);
     let named = format!("[{} as {how}, about {} bytes]\n", kind(&first), thousands(bytes));
@@ -89,7 +89,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     Some(outline)
 }
 
-fn form(sample: &Sample<'_>) -> Option<Form> {
+fn form(sample: &Sample<'_>) -> Option<DataEncoding> {
     if sample.lines.len() < FEWEST {
         return None;
     }
@@ -100,8 +100,10 @@ fn form(sample: &Sample<'_>) -> Option<Form> {
         is_width(line) && has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
     };
     match () {
-        () if sample.share(is_mixed) >= DATA => Some(Form::Base64),
-        () if sample.share(|line| dumped(line).is_some_and(|bytes| bytes.len() >= WIDTH)) >= DATA => Some(Form::Dump),
+        () if sample.share(is_mixed) >= DATA => Some(DataEncoding::Base64),
+        () if sample.share(|line| dumped(line).is_some_and(|bytes| bytes.len() >= WIDTH)) >= DATA => {
+            Some(DataEncoding::Dump)
+        }
         () => None,
     }
 }

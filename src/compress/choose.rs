@@ -24,7 +24,7 @@ pub enum Aim {
 
 /// An outline, and what its pieces cost.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Choosing<'a> {
+pub(super) struct OutlineChoice<'a> {
     /// The pieces.
     pub outline: &'a Outline<'a>,
     /// The text that they are of.
@@ -37,15 +37,15 @@ pub(super) struct Choosing<'a> {
     gap: usize,
 }
 
-impl<'a> Choosing<'a> {
+impl<'a> OutlineChoice<'a> {
     /// The choice among the pieces of `outline`, which is of `text`. O(length).
     pub(super) fn of(
         outline: &'a Outline<'a>,
         text: &'a str,
         kind: TextKind,
         counter: &'a dyn CountTokens,
-    ) -> Choosing<'a> {
-        Choosing { outline, text, kind, counter, gap: gap_tokens(outline, text, counter) }
+    ) -> OutlineChoice<'a> {
+        OutlineChoice { outline, text, kind, counter, gap: gap_tokens(outline, text, counter) }
     }
 
     /// The pieces that `aim` keeps, the most needed first. Counts only those; O(pieces) beside that.

@@ -30,7 +30,7 @@ const LONGEST_CELL: usize = 50;
 
 /// The way in which the cells of a row are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum CellSeparator {
     Separated(u8),
     /// By space, in line with a header of so many columns.
     Aligned(usize),
@@ -98,7 +98,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     Some(outline)
 }
 
-fn form(sample: &Sample<'_>) -> Option<Form> {
+fn form(sample: &Sample<'_>) -> Option<CellSeparator> {
     if sample.lines.len() < FEWEST {
         return None;
     }
@@ -109,7 +109,7 @@ fn form(sample: &Sample<'_>) -> Option<Form> {
     let first = sample.lines[0];
     if first.starts_with('|') {
         return (is_rule(sample.lines[1]) && sample.share(|line| line.starts_with('|')) >= ALIKE)
-            .then_some(Form::Markdown);
+            .then_some(CellSeparator::Markdown);
     }
     // The lines of a sample are cut, and would have fewer cells than they have.
     let mut whole: Vec<&str> = sample.start.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -118,13 +118,13 @@ fn form(sample: &Sample<'_>) -> Option<Form> {
     for (separator, fewest) in [(b'\t', 2), (b',', 3), (b';', 3), (b'|', 3)] {
         let count = |line: &str| {
             let mut row = Vec::new();
-            cells(line, Form::Separated(separator), &mut row);
+            cells(line, CellSeparator::Separated(separator), &mut row);
             row.len()
         };
         let columns = count(header);
         let alike = whole.iter().filter(|line| count(line) == columns).count();
         if columns >= fewest && alike * 100 >= whole.len() * ALIKE && !(columns == 2 && are_numbered(&whole)) {
-            return Some(Form::Separated(separator));
+            return Some(CellSeparator::Separated(separator));
         }
     }
     let aligned = |names: &[Range<usize>], line: &str| {
@@ -137,7 +137,7 @@ fn form(sample: &Sample<'_>) -> Option<Form> {
     let names = if share(&wide) >= share(&single) { wide } else { single };
     let is_header = names.len() >= 3 && names.iter().all(|name| first[name.clone()].parse::<f64>().is_err());
     let is_row = |line: &str| aligned(&names, line) >= ALIGNED;
-    (is_header && sample.share(is_row) >= ALIKE).then_some(Form::Aligned(names.len()))
+    (is_header && sample.share(is_row) >= ALIKE).then_some(CellSeparator::Aligned(names.len()))
 }
 
 /// True if the lines are those of a file with their numbers in front, as `cat -n` prints them.
@@ -164,9 +164,9 @@ fn stands_under(line: &[u8], name: &Range<usize>) -> bool {
 }
 
 /// The rows with their line ends. A quoted cell may have some of its own.
-fn records(text: &str, form: Form) -> Vec<Range<usize>> {
+fn records(text: &str, form: CellSeparator) -> Vec<Range<usize>> {
     let all: Vec<Range<usize>> = lines(text).collect();
-    if !matches!(form, Form::Separated(_)) || !text.contains('"') {
+    if !matches!(form, CellSeparator::Separated(_)) || !text.contains('"') {
         return all;
     }
     let opens: Vec<bool> =
@@ -183,11 +183,11 @@ fn records(text: &str, form: Form) -> Vec<Range<usize>> {
 }
 
 /// The cells of a row, without the space around them and the quotes.
-fn cells<'a>(row: &'a str, form: Form, cells: &mut Vec<&'a str>) {
+fn cells<'a>(row: &'a str, form: CellSeparator, cells: &mut Vec<&'a str>) {
     cells.clear();
     let row = row.trim_end_matches(['\n', '\r']);
     match form {
-        Form::Separated(separator) => {
+        CellSeparator::Separated(separator) => {
             let (mut start, mut quoted) = (0, false);
             for (at, byte) in row.bytes().enumerate() {
                 if byte == b'"' {
@@ -199,8 +199,8 @@ fn cells<'a>(row: &'a str, form: Form, cells: &mut Vec<&'a str>) {
             }
             cells.push(unquoted(&row[start..]));
         }
-        Form::Markdown => cells.extend(row.trim_matches(['|', ' ']).split('|').map(str::trim)),
-        Form::Aligned(columns) => {
+        CellSeparator::Markdown => cells.extend(row.trim_matches(['|', ' ']).split('|').map(str::trim)),
+        CellSeparator::Aligned(columns) => {
             cells.extend(row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()));
             if cells.len() != columns {
                 // Cells that touch: the last one has the rest.

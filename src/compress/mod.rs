@@ -47,8 +47,8 @@ pub use plain::{Compressor, JsonSample, Plain, PlainContent, json_sample};
 pub use survey::{Payload, PayloadKind, Whole};
 pub use written::{condense, pasted};
 
-use choose::Choosing;
-use detect::{Taken, take};
+use choose::OutlineChoice;
+use detect::{Detection, take};
 use gap::{SPARED, has_gap_line};
 use outline::{Outline, Unit};
 use render::{Rendered, render};
@@ -123,8 +123,8 @@ fn once(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<
     let cleaned = clean::clean(text);
     let (kind, taken) = take(&cleaned, request, counter);
     let short = match taken {
-        Taken::Apart(outline) => kept(outline, &cleaned, request, counter, |short| is_shorter(short, text)),
-        Taken::Short(text) => Rendered { text, left_out: Vec::new() },
+        Detection::Apart(outline) => kept(outline, &cleaned, request, counter, |short| is_shorter(short, text)),
+        Detection::Short(text) => Rendered { text, left_out: Vec::new() },
     };
     if is_shorter(&short.text, text) {
         return Some(Compressed { text: short.text, kind, left_out: short.left_out });
@@ -159,7 +159,7 @@ fn kept(
         // Shortened before: its lines do not have the numbers of the original.
         outline.unit = Unit::Items("lines");
     }
-    let choosing = Choosing::of(&outline, text, request.kind, counter);
+    let choosing = OutlineChoice::of(&outline, text, request.kind, counter);
     let mut order = choosing.order(request.aim);
     let mut short = render(&outline, text, &choosing.kept(&order));
     let Aim::Tokens(budget) = request.aim else { return short };

@@ -45,19 +45,19 @@ enum Made {
 
 /// The lines of a text, and how much each is needed.
 #[derive(Debug)]
-pub(super) struct Ranked<'a> {
+pub(super) struct RankedLines<'a> {
     text: &'a str,
     lines: Vec<Range<usize>>,
     marks: Vec<Mark>,
     made: Vec<(usize, Made)>,
 }
 
-impl<'a> Ranked<'a> {
+impl<'a> RankedLines<'a> {
     /// All lines of `text`, of rank [`Rank::Ordinary`].
-    pub(super) fn of(text: &'a str, reports: Reports) -> Ranked<'a> {
+    pub(super) fn of(text: &'a str, reports: Reports) -> RankedLines<'a> {
         let lines: Vec<Range<usize>> = lines(text).collect();
         let mark = Mark { rank: Rank::Ordinary, reports, is_reworded: false, is_unmarked: false, is_folded: false };
-        Ranked { text, marks: vec![mark; lines.len()], lines, made: Vec::new() }
+        RankedLines { text, marks: vec![mark; lines.len()], lines, made: Vec::new() }
     }
 
     /// The number of lines.

@@ -61,7 +61,7 @@ struct History<'a, T> {
 }
 
 /// A plan within its budget, or the tokens that it comes to at best; and the working copy of it.
-type Lowered<'a, T> = (WorkingCopy<'a, T>, std::result::Result<Plan, usize>);
+type Fitted<'a, T> = (WorkingCopy<'a, T>, std::result::Result<Plan, usize>);
 
 impl<'a, T: Text + Sync> History<'a, T> {
     fn outlined(&self, unused: usize, with: &Rendering<'_>) -> Result<WorkingCopy<'a, T>> {
@@ -70,7 +70,7 @@ impl<'a, T: Text + Sync> History<'a, T> {
 
     /// Lowers what is aimed at until the plan fits. It ends: `margin` at least doubles up to the budget, and then every plan
     /// is smaller than the one before.
-    fn lowered(&self, with: &mut Rendering<'_>) -> Result<Lowered<'a, T>> {
+    fn lowered(&self, with: &mut Rendering<'_>) -> Result<Fitted<'a, T>> {
         let (limit, mut least) = (with.budget.limit, usize::MAX);
         loop {
             let working_copy = self.outlined(0, with)?;

@@ -22,7 +22,8 @@ use crate::ledger::Ledger;
 use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::numbers::share;
 use crate::planner::{
-    Answer, Deadline, LastLoop, Plan, Referring, Rendering, Urgency, occupant, reserve, resumed, wait_for_summary,
+    Deadline, LastLoop, Plan, References, Rendering, SummaryAnswer, Urgency, occupant, reserve, resumed,
+    wait_for_summary,
 };
 use crate::policy::Policy;
 use crate::report::{Report, Stats, Status};
@@ -37,7 +38,7 @@ pub use arrival::{Content, Shrunk};
 pub use caching::CacheAnswer;
 pub use fixed::fixed_tokens;
 pub use repairing::demands_of_messages;
-pub use summaries::{Chosen, RangeSummary, Summarizer};
+pub use summaries::{RangeSummary, Summarizer, SummaryRange};
 
 /// A message that takes a smaller share of the budget is not worth a sentence about what takes the room.
 const NOTABLE: f64 = 0.1;
@@ -70,7 +71,7 @@ pub struct Ask<'a> {
     /// When the plan must be done: see [`Policy::time_limit`].
     pub deadline: Deadline<'a>,
     /// The answer with which a plan that needs a summary continues at once, as in [`Engine::resume`]; `None` if it may wait.
-    pub answer: Option<Answer<'a>>,
+    pub answer: Option<SummaryAnswer<'a>>,
 }
 
 /// A conversation as it was read.
@@ -118,9 +119,9 @@ impl Engine {
         Engine { places: Some(places), ..self }
     }
 
-    fn referring<'a>(&'a self, salt: u64, distrusted: &'a [Reference]) -> Referring<'a> {
+    fn referring<'a>(&'a self, salt: u64, distrusted: &'a [Reference]) -> References<'a> {
         let (style, places) = (self.policy.marks, self.places.as_deref());
-        Referring { storing: self.storing, salt, distrusted, style, places }
+        References { storing: self.storing, salt, distrusted, style, places }
     }
 
     /// Returns counters of the engine's work so far.

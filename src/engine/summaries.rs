@@ -8,7 +8,7 @@ use super::{Engine, Reading};
 use crate::error::{Error, Result};
 use crate::invariants::{CutPoints, Pairs};
 use crate::message::{Conversation, Pin, Role, Text};
-use crate::planner::{Answer, Plan, request_of, resumed, worded};
+use crate::planner::{Plan, SummaryAnswer, request_of, resumed, worded};
 use crate::policy::StageName;
 use crate::report::SummaryBy;
 use crate::summary::{Removed, Summaries, SummaryRequest, body, lost_lines, request};
@@ -24,7 +24,7 @@ pub enum Summarizer {
 
 /// Messages that a host has chosen for a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen<'a> {
+pub struct SummaryRange<'a> {
     /// Their places in the caller's list. System messages and pinned ones among them are kept, with the calls and results
     /// that belong to those.
     pub entries: Range<usize>,
@@ -54,7 +54,11 @@ impl Engine {
     ///
     /// # Errors
     /// `Conversation` if the places are not in the list.
-    pub fn request_for<T: Text + Sync>(&self, reading: &Reading<T>, chosen: &Chosen<'_>) -> Result<SummaryRequest> {
+    pub fn request_for<T: Text + Sync>(
+        &self,
+        reading: &Reading<T>,
+        chosen: &SummaryRange<'_>,
+    ) -> Result<SummaryRequest> {
         let counter = self.ledger.now();
         let (removed, measured) = (chosen.removed(reading)?, counter.measure(&reading.conversation));
         let sizes: Vec<usize> = removed.messages().map(|message| measured.message(message)).collect();
@@ -76,8 +80,8 @@ impl Engine {
     pub fn summary_of<T: Text + Sync>(
         &self,
         reading: &Reading<T>,
-        chosen: &Chosen<'_>,
-        answer: Answer<'_>,
+        chosen: &SummaryRange<'_>,
+        answer: SummaryAnswer<'_>,
     ) -> Result<RangeSummary> {
         let counter = self.ledger.now();
         let (removed, measured) = (chosen.removed(reading)?, counter.measure(&reading.conversation));
@@ -114,7 +118,12 @@ impl Engine {
     /// The plan with the summary that it waits for, within its budget as before; any other plan as it is. Where the answer
     /// has no words, the engine says what happened as far as it can without a model, and the report gives the reason.
     /// `conversation` is what [`check`](super::check) gave for the messages. O(length of the conversation).
-    pub fn resume<T: Text + Sync>(&self, plan: &Plan, conversation: &Conversation<T>, answer: Answer<'_>) -> Plan {
+    pub fn resume<T: Text + Sync>(
+        &self,
+        plan: &Plan,
+        conversation: &Conversation<T>,
+        answer: SummaryAnswer<'_>,
+    ) -> Plan {
         let (plan, counter) = (plan.clone(), self.ledger.now());
         // To measure reads everything.
         if plan.pending.is_none() {
@@ -124,7 +133,7 @@ impl Engine {
     }
 }
 
-impl Chosen<'_> {
+impl SummaryRange<'_> {
     /// The chosen messages but for those that are kept.
     fn removed<'b, T: Text>(&self, reading: &'b Reading<T>) -> Result<Removed<'b, T>> {
         let conversation = &reading.conversation;

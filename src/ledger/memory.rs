@@ -16,7 +16,7 @@ const SMALLEST_SWEEP: usize = 65_536;
 /// takes the place of another.
 const SHORT: usize = 16_384;
 
-struct Remembered {
+struct MemoryEntry {
     count: usize,
     generation: u32,
 }
@@ -25,7 +25,7 @@ struct Remembered {
 #[derive(Default)]
 pub(super) struct Memory {
     // Keyed against texts that are made to collide, which the hash that is the key is not.
-    counts: HashMap<u128, Remembered, foldhash::fast::RandomState>,
+    counts: HashMap<u128, MemoryEntry, foldhash::fast::RandomState>,
     generation: u32,
     /// Texts asked for one by one in this generation.
     texts: u32,
@@ -75,7 +75,7 @@ impl Memory {
     /// Remembers counts, and now and then forgets old ones.
     pub fn remember(&mut self, counts: impl Iterator<Item = (u128, usize)>) {
         let generation = self.generation;
-        self.counts.extend(counts.map(|(key, count)| (key, Remembered { count, generation })));
+        self.counts.extend(counts.map(|(key, count)| (key, MemoryEntry { count, generation })));
         if self.counts.len() > self.sweep_above {
             self.counts.retain(|_, entry| generation.wrapping_sub(entry.generation) < GENERATIONS_KEPT);
             self.sweep_above = SMALLEST_SWEEP.max(2 * self.counts.len());

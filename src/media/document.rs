@@ -6,7 +6,7 @@ use super::{Media, MediaKind, Size};
 
 /// The content of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Opened {
+pub enum DocumentContent {
     /// Its words, which count as any text does.
     Text(String),
     /// Content that is counted by its size.
@@ -16,11 +16,11 @@ pub enum Opened {
 /// Recognizes a document by its first bytes: a PDF has pages, an office file has bytes, and anything else that reads as
 /// text is text. Text in place of base64 counts as text too, since some hosts send the words themselves. O(1) for PDF
 /// and office files, O(length) for text.
-pub fn open_document(content: &dyn Content) -> Opened {
+pub fn open_document(content: &dyn Content) -> DocumentContent {
     let head = content.some(0, HEAD);
     let written = |read: usize, of: usize| content.written().filter(|_| read < of).map(str::to_owned);
     if let Some(text) = written(head.len(), HEAD.min(content.length())) {
-        return Opened::Text(text);
+        return DocumentContent::Text(text);
     }
     let size = if is_pdf(&head) {
         Size::Pages(pages(content, &head))
@@ -29,11 +29,11 @@ pub fn open_document(content: &dyn Content) -> Opened {
     } else {
         let all = (!head.contains(&0)).then(|| content.some(0, content.length()));
         if let Some(text) = all.and_then(|all| written(all.len(), content.length()).or_else(|| text(all))) {
-            return Opened::Text(text);
+            return DocumentContent::Text(text);
         }
         Size::Bytes(content.length() as u64)
     };
-    Opened::Sized(Media { kind: MediaKind::Document, size })
+    DocumentContent::Sized(Media { kind: MediaKind::Document, size })
 }
 
 /// True if these are the first bytes of a ZIP archive, as docx and xlsx are, or of the container of doc and xls.

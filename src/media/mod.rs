@@ -10,7 +10,7 @@ mod pdf;
 mod sound;
 
 pub use content::{Base64, Content, Raw, data_of_url};
-pub use document::{Opened, open_document};
+pub use document::{DocumentContent, open_document};
 
 /// The kind of a media block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

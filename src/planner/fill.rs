@@ -9,7 +9,7 @@ use crate::working_copy::WorkingCopy;
 
 use super::gap::{Gap, older_notes, replaced_notes};
 use super::rendering::Rendering;
-use super::shorten::Framed;
+use super::shorten::FramedCut;
 
 /// Tokens that a body adds to its frame beside its own: the digits that say how long it is, and the joint.
 const JOINT: usize = 4;
@@ -24,7 +24,7 @@ const STAYS: [f64; 2] = [0.25, 0.125];
 pub(super) fn fill<T: Text>(
     working_copy: &WorkingCopy<'_, T>,
     gaps: &[Gap],
-    cuts: &[Framed<'_>],
+    cuts: &[FramedCut<'_>],
     room: usize,
     with: &Rendering<'_>,
 ) -> Digest {

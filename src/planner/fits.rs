@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::plan::{Plan, Source};
-use crate::edit::{Action, Edit, Place, Standing};
+use crate::edit::{Action, Edit, ItemPlace, NotePlace};
 use crate::error::{Error, Result};
 use crate::message::{Conversation, Part, Text};
 
@@ -20,7 +20,7 @@ impl Plan {
         for (index, edit) in self.edits.iter().enumerate() {
             let known = match &edit.action {
                 Action::Remove { messages: range, note } => {
-                    is_range(range) && !matches!(note.standing, Standing::Own { before, .. } if before >= messages)
+                    is_range(range) && !matches!(note.standing, NotePlace::Own { before, .. } if before >= messages)
                 }
                 Action::Shorten { .. } | Action::Rewrite { .. } | Action::Drop { .. } => true,
             };
@@ -71,7 +71,7 @@ impl Plan {
                     places.push((*message, *part, None, index));
                 }
                 Action::Remove { note, .. } => {
-                    if let Standing::In { message, instead_of, .. } = &note.standing {
+                    if let NotePlace::In { message, instead_of, .. } = &note.standing {
                         places.extend(instead_of.iter().map(|part| (*message, *part, None, index)));
                         if removed[*message] {
                             return Some(index);
@@ -114,11 +114,11 @@ fn is_there<T: Text>(action: &Action, conversation: &Conversation<T>) -> bool {
         Action::Drop { message, part: at } => matches!(part(*message, *at), Some(Part::Reasoning { .. })),
         Action::Remove { messages, note } => {
             let noted = match &note.standing {
-                Standing::In { message, instead_of, .. } => {
+                NotePlace::In { message, instead_of, .. } => {
                     *message < conversation.messages.len()
                         && instead_of.iter().all(|at| matches!(part(*message, *at), Some(Part::Text(_))))
                 }
-                Standing::Own { .. } => true,
+                NotePlace::Own { .. } => true,
             };
             noted && messages.end <= conversation.messages.len()
         }
@@ -136,7 +136,7 @@ fn is_stored<T: Text>(source: &Source, conversation: &Conversation<T>) -> bool {
 }
 
 /// True if `place` holds a text or a text of a tool result.
-fn is_item<T: Text>(place: Place, conversation: &Conversation<T>) -> bool {
+fn is_item<T: Text>(place: ItemPlace, conversation: &Conversation<T>) -> bool {
     match part_of(conversation, place.message, place.part) {
         Some(Part::Result { items, .. }) => items.get(place.item).is_some_and(|item| item.text().is_some()),
         Some(Part::Text(_)) => place.item == 0,

@@ -8,11 +8,11 @@ use foldhash::fast::RandomState;
 use super::neighbours::{Neighbour, Neighbours};
 use super::plan::{Artifact, Source};
 use super::rendering::Rendering;
-use crate::edit::{Action, Answer, Edit, Note, Standing};
+use crate::edit::{Action, Edit, Note, NoteAnswer, NotePlace};
 use crate::invariants::{Seam, seam};
 use crate::message::{Message, Part, Pin, Role, Text};
 use crate::policy::StageName;
-use crate::store::{NOTE_ANSWER, Noted, Reference, Storing, Whereabouts, removal_note};
+use crate::store::{NOTE_ANSWER, Reference, RemovalNote, Storing, Whereabouts, removal_note};
 use crate::tokens::{CountTokens, TextKind};
 use crate::working_copy::{WorkingCopy, noted};
 
@@ -28,7 +28,7 @@ pub(super) struct Gap {
     /// The messages.
     pub messages: Range<usize>,
     /// Position of the note.
-    pub standing: Standing,
+    pub standing: NotePlace,
     /// The place where the messages will be stored.
     pub reference: Option<Reference>,
     /// The removals that the note speaks of.
@@ -96,10 +96,10 @@ impl Gap {
         let overhead = with.counter.overhead();
         let count = |text: &str| with.counter.count(text, TextKind::Prose) + overhead.block;
         match &self.standing {
-            Standing::In { answer: Answer::None, .. } => count(text),
-            Standing::In { answer: Answer::Follows, .. } => count(text) + overhead.message + count(NOTE_ANSWER),
-            Standing::Own { answer: Answer::None, .. } => count(text) + overhead.message,
-            Standing::Own { answer: Answer::Follows, .. } => {
+            NotePlace::In { answer: NoteAnswer::None, .. } => count(text),
+            NotePlace::In { answer: NoteAnswer::Follows, .. } => count(text) + overhead.message + count(NOTE_ANSWER),
+            NotePlace::Own { answer: NoteAnswer::None, .. } => count(text) + overhead.message,
+            NotePlace::Own { answer: NoteAnswer::Follows, .. } => {
                 count(text) + count(NOTE_ANSWER) + overhead.message + overhead.message
             }
         }
@@ -112,7 +112,7 @@ fn with_request<T: Text>(
     working_copy: &WorkingCopy<'_, T>,
     request: usize,
     noted_in: &mut HashSet<usize, RandomState>,
-) -> Standing {
+) -> NotePlace {
     let messages = &working_copy.conversation.messages;
     let holds = |message: usize| messages[message].pin == Pin::Free && !working_copy.is_removed(message);
     // The note of an earlier compaction may stand in front of it, and its answer between them.
@@ -122,9 +122,9 @@ fn with_request<T: Text>(
     });
     match if holds(request) { Some(request) } else { earlier } {
         Some(message) => {
-            Standing::In { message, instead_of: replaced(messages, message, noted_in), answer: Answer::None }
+            NotePlace::In { message, instead_of: replaced(messages, message, noted_in), answer: NoteAnswer::None }
         }
-        None => Standing::Own { before: request, role: Role::User, answer: Answer::Follows },
+        None => NotePlace::Own { before: request, role: Role::User, answer: NoteAnswer::Follows },
     }
 }
 
@@ -144,7 +144,7 @@ fn standing<T: Text>(
     start: usize,
     (before, after): (Option<Neighbour>, Option<Neighbour>),
     noted_in: &mut HashSet<usize, RandomState>,
-) -> Standing {
+) -> NotePlace {
     let state = |neighbour: Neighbour| match neighbour {
         Neighbour::Message(index) => (messages[index].role, messages[index].pin),
         Neighbour::Inserted(role) => (role, Pin::Pinned),
@@ -154,14 +154,14 @@ fn standing<T: Text>(
         (Seam::AppendBefore | Seam::AppendBeforeAnswered, Some(Neighbour::Message(message)), _)
         | (Seam::AppendAfter, _, Some(Neighbour::Message(message))) => {
             let instead_of = replaced(messages, message, noted_in);
-            let answer = if seam == Seam::AppendBeforeAnswered { Answer::Follows } else { Answer::None };
-            Standing::In { message, instead_of, answer }
+            let answer = if seam == Seam::AppendBeforeAnswered { NoteAnswer::Follows } else { NoteAnswer::None };
+            NotePlace::In { message, instead_of, answer }
         }
-        (Seam::InsertPair(role), ..) => Standing::Own { before: start, role, answer: Answer::Follows },
-        (Seam::Insert(role), ..) => Standing::Own { before: start, role, answer: Answer::None },
+        (Seam::InsertPair(role), ..) => NotePlace::Own { before: start, role, answer: NoteAnswer::Follows },
+        (Seam::Insert(role), ..) => NotePlace::Own { before: start, role, answer: NoteAnswer::None },
         // A seam appends to a message that is there, and to none that was inserted.
         (Seam::AppendBefore | Seam::AppendBeforeAnswered | Seam::AppendAfter, ..) => {
-            Standing::Own { before: start, role: Role::User, answer: Answer::None }
+            NotePlace::Own { before: start, role: Role::User, answer: NoteAnswer::None }
         }
     }
 }
@@ -180,11 +180,11 @@ fn notes_in<T: Text>(message: &Message<T>) -> Vec<usize> {
 fn transcript<T: Text>(
     working_copy: &WorkingCopy<'_, T>,
     gap: &Range<usize>,
-    standing: &Standing,
+    standing: &NotePlace,
     with: &Rendering<'_>,
 ) -> Artifact {
     let mut notes = String::new();
-    if let Standing::In { message, instead_of, .. } = standing {
+    if let NotePlace::In { message, instead_of, .. } = standing {
         for part in instead_of {
             if let Part::Text(text) = &working_copy.conversation.messages[*message].parts[*part] {
                 notes.push_str(&serde_json::json!({ "ullage": &**text }).to_string());
@@ -205,7 +205,7 @@ fn transcript<T: Text>(
 
 /// The removals that the note speaks of: the messages that go now, and those that older notes spoke of. Anybody can write
 /// a note with any number, so the sum saturates.
-fn removed_in_all<T: Text>(working_copy: &WorkingCopy<'_, T>, gap: &Range<usize>, standing: &Standing) -> usize {
+fn removed_in_all<T: Text>(working_copy: &WorkingCopy<'_, T>, gap: &Range<usize>, standing: &NotePlace) -> usize {
     let gone = gap.clone().filter(|message| !working_copy.is_note(*message)).count();
     older_notes(&working_copy.conversation.messages, gap, standing)
         .fold(gone, |sum, note| sum.saturating_add(note.messages))
@@ -216,8 +216,8 @@ fn removed_in_all<T: Text>(working_copy: &WorkingCopy<'_, T>, gap: &Range<usize>
 pub(super) fn older_notes<'d, T: Text>(
     messages: &'d [Message<T>],
     gap: &Range<usize>,
-    standing: &'d Standing,
-) -> impl Iterator<Item = Noted<'d>> {
+    standing: &'d NotePlace,
+) -> impl Iterator<Item = RemovalNote<'d>> {
     let gone = messages[gap.clone()].iter().flat_map(|message| &message.parts).filter_map(noted);
     replaced_notes(messages, standing).chain(gone)
 }
@@ -225,22 +225,22 @@ pub(super) fn older_notes<'d, T: Text>(
 /// The older notes in a message that stays which a new one replaces.
 pub(super) fn replaced_notes<'d, T: Text>(
     messages: &'d [Message<T>],
-    standing: &'d Standing,
-) -> impl Iterator<Item = Noted<'d>> {
+    standing: &'d NotePlace,
+) -> impl Iterator<Item = RemovalNote<'d>> {
     let (message, parts) = match standing {
-        Standing::In { message, instead_of, .. } => (*message, &instead_of[..]),
-        Standing::Own { .. } => (0, &[][..]),
+        NotePlace::In { message, instead_of, .. } => (*message, &instead_of[..]),
+        NotePlace::Own { .. } => (0, &[][..]),
     };
     parts.iter().filter_map(move |part| noted(&messages[message].parts[*part]))
 }
 
 /// Tokens that a gap frees, older notes included.
-fn freed<T: Text>(working_copy: &WorkingCopy<'_, T>, gap: &Range<usize>, standing: &Standing) -> usize {
+fn freed<T: Text>(working_copy: &WorkingCopy<'_, T>, gap: &Range<usize>, standing: &NotePlace) -> usize {
     let messages = gap.clone().map(|message| working_copy.tokens.message(message));
     match standing {
-        Standing::In { message, instead_of, .. } => {
+        NotePlace::In { message, instead_of, .. } => {
             messages.chain(instead_of.iter().map(|part| working_copy.tokens.part(*message, *part))).sum()
         }
-        Standing::Own { .. } => messages.sum(),
+        NotePlace::Own { .. } => messages.sum(),
     }
 }

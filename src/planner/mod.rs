@@ -21,10 +21,10 @@ mod tools;
 
 pub use deadline::Deadline;
 pub use occupant::occupant;
-pub use pending::{Answer, request_of, reserve, resumed, wait_for_summary, worded};
-pub use plan::{Artifact, Pending, Plan, Source};
+pub use pending::{SummaryAnswer, request_of, reserve, resumed, wait_for_summary, worded};
+pub use plan::{Artifact, PendingSummary, Plan, Source};
 pub use render::render;
-pub use rendering::{LastLoop, Referring, Rendering, Urgency};
+pub use rendering::{LastLoop, References, Rendering, Urgency};
 pub use shorten::{ShortText, marked_short, shorten};
 
 use crate::budget::{Budget, progressed};

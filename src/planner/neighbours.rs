@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::edit::{Answer, Standing};
+use crate::edit::{NoteAnswer, NotePlace};
 use crate::message::{Role, Text};
 use crate::working_copy::WorkingCopy;
 
@@ -46,14 +46,16 @@ impl Neighbours {
     }
 
     /// The note of that gap stands there.
-    pub(super) fn add(&mut self, note: &Standing) {
+    pub(super) fn add(&mut self, note: &NotePlace) {
         match note {
-            Standing::Own { role, answer: Answer::None, .. } => self.before = Some(Neighbour::Inserted(*role)),
-            Standing::Own { role, answer: Answer::Follows, .. } => {
+            NotePlace::Own { role, answer: NoteAnswer::None, .. } => self.before = Some(Neighbour::Inserted(*role)),
+            NotePlace::Own { role, answer: NoteAnswer::Follows, .. } => {
                 self.before = Some(Neighbour::Inserted(role.other()));
             }
-            Standing::In { answer: Answer::Follows, .. } => self.before = Some(Neighbour::Inserted(Role::Assistant)),
-            Standing::In { answer: Answer::None, .. } => {}
+            NotePlace::In { answer: NoteAnswer::Follows, .. } => {
+                self.before = Some(Neighbour::Inserted(Role::Assistant))
+            }
+            NotePlace::In { answer: NoteAnswer::None, .. } => {}
         }
     }
 }

@@ -1,9 +1,9 @@
 //! A plan that waits for a summary: how much room there is for one, what to ask for, and how the plan goes on.
 
 use super::gap::older_notes;
-use super::plan::{Pending, Plan};
+use super::plan::{PendingSummary, Plan};
 use crate::budget::Budget;
-use crate::edit::{Action, Edit, Standing};
+use crate::edit::{Action, Edit, NotePlace};
 use crate::ledger::{Counting, Measured};
 use crate::message::{Conversation, Text};
 use crate::numbers::{share, thousands};
@@ -27,7 +27,7 @@ const FRAMING: usize = 32;
 
 /// The outcome of a request for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer<'a> {
+pub enum SummaryAnswer<'a> {
     /// This text.
     Text(&'a str),
     /// Nothing, for this reason.
@@ -71,7 +71,7 @@ pub fn wait_for_summary<T: Text>(
         }
         return;
     }
-    plan.pending = Some(Pending { edit, room: tokens + lines + FRAMING, tokens });
+    plan.pending = Some(PendingSummary { edit, room: tokens + lines + FRAMING, tokens });
 }
 
 /// The request for a summary that `plan`, made for `conversation`, waits for. `None` if it waits for none.
@@ -94,7 +94,7 @@ pub fn resumed<T: Text>(
     mut plan: Plan,
     conversation: &Conversation<T>,
     measured: &Measured,
-    answer: Answer<'_>,
+    answer: SummaryAnswer<'_>,
     policy: &Policy,
     counter: Counting<'_>,
 ) -> Plan {
@@ -137,14 +137,14 @@ pub fn resumed<T: Text>(
 /// warning where the answer had to be cut or there was none.
 pub fn worded<T: Text>(
     removed: &Removed<'_, T>,
-    answer: Answer<'_>,
+    answer: SummaryAnswer<'_>,
     tokens: usize,
     fallback: SummaryFallback,
     counter: &dyn CountTokens,
     warnings: &mut Vec<String>,
 ) -> (String, SummaryBy) {
     let reason = match answer {
-        Answer::Text(text) if !text.trim().is_empty() => {
+        SummaryAnswer::Text(text) if !text.trim().is_empty() => {
             let whole = quoted(text.trim());
             let summary = bounded(&whole, tokens, counter);
             if summary.len() != whole.len() {
@@ -152,8 +152,8 @@ pub fn worded<T: Text>(
             }
             return (summary, SummaryBy::Summarizer);
         }
-        Answer::Text(_) => "the summarizer returned no text",
-        Answer::Nothing(reason) => reason,
+        SummaryAnswer::Text(_) => "the summarizer returned no text",
+        SummaryAnswer::Nothing(reason) => reason,
     };
     warnings.push(format!("the summary was made without a model: {reason}"));
     (fallback.text(removed, tokens, counter), SummaryBy::Engine)
@@ -161,7 +161,7 @@ pub fn worded<T: Text>(
 
 /// Everything that `plan` removes from `conversation`, including the contents of older notes.
 fn removed_by<'a, T: Text>(plan: &Plan, conversation: &'a Conversation<T>) -> Removed<'a, T> {
-    let mut removals: Vec<(_, &Standing)> = plan
+    let mut removals: Vec<(_, &NotePlace)> = plan
         .edits
         .iter()
         .filter_map(|edit| match &edit.action {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::budget::Budget;
-use crate::edit::{Action, Answer, Edit, Place, Standing};
+use crate::edit::{Action, Edit, ItemPlace, NoteAnswer, NotePlace};
 use crate::ledger::Measured;
 use crate::message::{Conversation, Role, Spans, Text};
 use crate::report::{Report, StageReport, SummaryReport};
@@ -19,7 +19,7 @@ use crate::wire::{Arguments, Change, Format};
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// The text of an item of a tool result.
-    Item(Place),
+    Item(ItemPlace),
     /// The words of a part that is reasoning, or the arguments of one that is a call.
     Part {
         /// Index of the message.
@@ -49,7 +49,7 @@ pub struct Artifact {
 
 /// A summary that a plan waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pending {
+pub struct PendingSummary {
     /// The edit in whose note it will stand.
     pub(super) edit: usize,
     /// Tokens that may come to the note.
@@ -58,7 +58,7 @@ pub struct Pending {
     pub tokens: usize,
 }
 
-impl Pending {
+impl PendingSummary {
     /// True if one of `edits` has the note that it will be part of, and if it takes no more than the `room` that is left in
     /// the budget.
     pub(super) fn fits(self, edits: &[Edit], room: usize) -> bool {
@@ -89,7 +89,7 @@ pub struct Plan {
     /// Content that must be stored first.
     pub artifacts: Vec<Artifact>,
     /// The summary that it waits for. It can be applied without; then no words stand for what it removes.
-    pub pending: Option<Pending>,
+    pub pending: Option<PendingSummary>,
     /// The summary that it has.
     pub summary: Option<SummaryReport>,
     /// Soft wishes that are not met.
@@ -164,17 +164,17 @@ impl Plan {
                 Action::Remove { messages, note } => {
                     kept[messages.clone()].fill(None);
                     match &note.standing {
-                        Standing::In { message, instead_of, answer } => {
-                            if *answer == Answer::Follows {
+                        NotePlace::In { message, instead_of, answer } => {
+                            if *answer == NoteAnswer::Follows {
                                 inserts.push((messages.start, Role::Assistant, NOTE_ANSWER));
                             }
-                            let Editing { drop, append, .. } = editing(&mut kept, *message);
+                            let MessageEdits { drop, append, .. } = editing(&mut kept, *message);
                             drop.extend(instead_of);
                             append.push(&note.text);
                         }
-                        Standing::Own { before, role, answer } => {
+                        NotePlace::Own { before, role, answer } => {
                             inserts.push((*before, *role, &note.text));
-                            if *answer == Answer::Follows {
+                            if *answer == NoteAnswer::Follows {
                                 inserts.push((*before, role.other(), NOTE_ANSWER));
                             }
                         }
@@ -259,7 +259,7 @@ impl Plan {
 }
 
 /// The parts of the edit of a message.
-struct Editing<'e, 'a> {
+struct MessageEdits<'e, 'a> {
     items: &'e mut Vec<(usize, usize, &'a str)>,
     drop: &'e mut Vec<usize>,
     append: &'e mut Vec<&'a str>,
@@ -267,13 +267,13 @@ struct Editing<'e, 'a> {
 }
 
 /// The parts of the edit of `message`, which from now on is one.
-fn editing<'e, 'a>(kept: &'e mut [Option<Change<'a>>], message: usize) -> Editing<'e, 'a> {
+fn editing<'e, 'a>(kept: &'e mut [Option<Change<'a>>], message: usize) -> MessageEdits<'e, 'a> {
     let slot = &mut kept[message];
     if !matches!(slot, Some(Change::Edit { .. })) {
         *slot = Some(Change::Edit { message, items: vec![], drop: vec![], append: vec![], calls: vec![] });
     }
     match slot {
-        Some(Change::Edit { items, drop, append, calls, .. }) => Editing { items, drop, append, calls },
+        Some(Change::Edit { items, drop, append, calls, .. }) => MessageEdits { items, drop, append, calls },
         _ => unreachable!("the slot was just made an edit"),
     }
 }

@@ -1,17 +1,17 @@
 //! Making the texts of what is pruned outside of results: shorter arguments of calls, and reasoning that goes.
 
 use super::plan::{Artifact, Source};
-use super::rendering::{Referring, Rendering};
+use super::rendering::{References, Rendering};
 use super::shorten::RenderedCut;
 use crate::compress::condense;
-use crate::edit::{Action, Edit, Place};
+use crate::edit::{Action, Edit, ItemPlace};
 use crate::message::{Part, Role, Text};
 use crate::store::{
     Reference, Storing, Went, Whereabouts, argument_marked, marked, noted_removals, removal_note, text_marked,
 };
 use crate::tokens::{CountTokens, TextKind};
 use crate::wire::{Arguments, Step};
-use crate::working_copy::{PartChange, PartCut, Rewriting, WorkingCopy};
+use crate::working_copy::{ArgumentsRewrite, PartChange, PartCut, WorkingCopy};
 
 /// The tool that reasoning is stored under.
 const REASONING: &str = "reasoning";
@@ -29,7 +29,7 @@ pub(super) fn parts<T: Text>(working_copy: &WorkingCopy<'_, T>, with: &Rendering
                 ((&**name, &**input), Some((rewriting, input)))
             }
             (Part::Text(text), PartChange::Condense(keep)) => {
-                let written = Written { place: Place { message, part, item: 0 }, text, keep: *keep };
+                let written = LongText { place: ItemPlace { message, part, item: 0 }, text, keep: *keep };
                 return written.rendered(working_copy.conversation.messages[message].role, cut, with);
             }
             _ => return None, // A draft changes only these.
@@ -63,13 +63,13 @@ pub(super) fn parts<T: Text>(working_copy: &WorkingCopy<'_, T>, with: &Rendering
 }
 
 /// A text of a message that is to be shortened.
-struct Written<'a> {
-    place: Place,
+struct LongText<'a> {
+    place: ItemPlace,
     text: &'a str,
     keep: usize,
 }
 
-impl Written<'_> {
+impl LongText<'_> {
     /// Renders the cut. Returns `None` if the result is no shorter.
     fn rendered(&self, role: Role, cut: &PartCut, with: &Rendering<'_>) -> Option<RenderedCut> {
         let (text, to_store, stored_before) = self.short(role, with)?;
@@ -96,7 +96,7 @@ impl Written<'_> {
 
     /// The shorter text, where the whole must be stored, and where it is already.
     fn short(&self, role: Role, with: &Rendering<'_>) -> Option<(String, Option<Reference>, Option<Reference>)> {
-        let Referring { storing, salt, distrusted, .. } = with.referring;
+        let References { storing, salt, distrusted, .. } = with.referring;
         if let Some(noted) = noted_removals(self.text) {
             let whereabouts = noted.reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
             let line = removal_note(noted.messages, &whereabouts, "");
@@ -122,7 +122,7 @@ fn tool_of(role: Role) -> &'static str {
 }
 
 /// The arguments of a call with a line in place of each of these texts; all else stays byte for byte.
-fn rewritten(input: &str, rewriting: &Rewriting, reference: Option<&Reference>) -> Arguments {
+fn rewritten(input: &str, rewriting: &ArgumentsRewrite, reference: Option<&Reference>) -> Arguments {
     let whereabouts = reference.map_or(Whereabouts::Lost, Whereabouts::Stored);
     let mut arguments = Arguments { input: String::new(), texts: Vec::with_capacity(rewriting.texts.len()) };
     let mut copied = 0;

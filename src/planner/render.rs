@@ -6,7 +6,7 @@ use super::occupant::occupant_of;
 use super::plan::Plan;
 use super::prune::parts;
 use super::rendering::{Rendering, Urgency};
-use super::shorten::{Framed, RenderedCut};
+use super::shorten::{FramedCut, RenderedCut};
 use super::tools::ToolNames;
 use crate::digest::Digest;
 use crate::edit::Edit;
@@ -25,14 +25,14 @@ const MOST_LINES: f64 = 0.5;
 fn filled<T: Text + Sync>(
     working_copy: &WorkingCopy<'_, T>,
     gaps: &[Gap],
-    mut cuts: Vec<Framed<'_>>,
+    mut cuts: Vec<FramedCut<'_>>,
     tokens: usize,
     with: &Rendering<'_>,
 ) -> (Vec<String>, Vec<RenderedCut>) {
     let by_gaps: usize = gaps.iter().map(|gap| gap.saves(with)).sum();
     let summary = if gaps.is_empty() { 0 } else { working_copy.bounds.summary };
     loop {
-        let saves = |cut: &Framed<'_>| cut.saves(with);
+        let saves = |cut: &FramedCut<'_>| cut.saves(with);
         let by_cuts: usize = parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, saves).into_iter().sum();
         let stays = tokens.saturating_sub(by_cuts + by_gaps);
         let room = with.aim.low.saturating_sub(stays + summary).saturating_sub(with.margin);
@@ -60,8 +60,9 @@ pub fn render<T: Text + Sync>(working_copy: &WorkingCopy<'_, T>, with: &Renderin
     } else {
         ToolNames::of(working_copy.conversation, &working_copy.pairs)
     };
-    let cuts: Vec<_> = cuts.into_iter().filter_map(|cut| Framed::of(working_copy.conversation, cut, &tools)).collect();
-    let (superseded, cuts): (Vec<_>, Vec<_>) = cuts.into_iter().partition(Framed::is_superseded);
+    let cuts: Vec<_> =
+        cuts.into_iter().filter_map(|cut| FramedCut::of(working_copy.conversation, cut, &tools)).collect();
+    let (superseded, cuts): (Vec<_>, Vec<_>) = cuts.into_iter().partition(FramedCut::is_superseded);
     let mut rendered = parallel::map(&superseded, |_| 1, CUTS_WORTH_A_THREAD, |cut| cut.superseded(with));
     rendered.extend(parts(working_copy, with));
     let is_digested = working_copy.is_digested() && !(gaps.is_empty() && cuts.is_empty());

@@ -17,7 +17,7 @@ pub enum Urgency {
 
 /// The form of references, and the rule for which references in a text are believed.
 #[derive(Debug, Clone, Copy)]
-pub struct Referring<'a> {
+pub struct References<'a> {
     /// States if there is a store.
     pub storing: Storing,
     /// See [`Reference::salted`].
@@ -53,7 +53,7 @@ pub struct Rendering<'a> {
     /// Token counter.
     pub counter: Counting<'a>,
     /// Form of the references.
-    pub referring: Referring<'a>,
+    pub referring: References<'a>,
     /// When it must be done.
     pub deadline: Deadline<'a>,
     /// States if the low mark was requested at once. If so, a plan that misses it says so.

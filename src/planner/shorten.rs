@@ -2,10 +2,10 @@
 
 use super::gap::SOME;
 use super::plan::{Artifact, Source};
-use super::rendering::{Referring, Rendering};
+use super::rendering::{References, Rendering};
 use super::tools::ToolNames;
 use crate::compress::{Aim, Request, compress};
-use crate::edit::{Action, Edit, Place};
+use crate::edit::{Action, Edit, ItemPlace};
 use crate::message::{Conversation, Part, Text};
 use crate::store::{Reference, Storing, Whereabouts, marked, superseded_marked};
 use crate::tokens::{CountTokens, TextKind};
@@ -30,7 +30,7 @@ pub fn shorten(
     text: &str,
     keep: usize,
     counter: &dyn CountTokens,
-    referring: Referring<'_>,
+    referring: References<'_>,
 ) -> Option<ShortText> {
     if let Some(marked) = marked(text, referring.storing, referring.distrusted) {
         let short = compress(marked.body, &Request::of(tool, Aim::Tokens(keep)), counter)?;
@@ -43,7 +43,7 @@ pub fn shorten(
 
 /// `short`, which is left of the output `text` of `tool`, behind the line that says what it was and where the whole is.
 /// O(length).
-pub fn marked_short(tool: &str, text: &str, short: &str, referring: Referring<'_>) -> ShortText {
+pub fn marked_short(tool: &str, text: &str, short: &str, referring: References<'_>) -> ShortText {
     let to_store = match referring.storing {
         Storing::On => Some(Reference::salted(tool, text.as_bytes(), referring.salt)),
         Storing::Off => None,
@@ -55,9 +55,9 @@ pub fn marked_short(tool: &str, text: &str, short: &str, referring: Referring<'_
 
 /// A cut, and the frame of what is kept of it.
 #[derive(Debug)]
-pub(super) struct Framed<'a> {
+pub(super) struct FramedCut<'a> {
     /// The item.
-    pub place: Place,
+    pub place: ItemPlace,
     cut: Cut,
     tool: &'a str,
     text: &'a str,
@@ -66,16 +66,16 @@ pub(super) struct Framed<'a> {
 /// The result of a cut: its edit, and the content that must be stored first.
 pub(super) type RenderedCut = (Edit, Option<Artifact>);
 
-impl<'a> Framed<'a> {
+impl<'a> FramedCut<'a> {
     /// The cut of `place`; `None` where that is no text, which a working copy does not cut.
     pub(super) fn of<T: Text>(
         conversation: &'a Conversation<T>,
-        (place, cut): (Place, Cut),
+        (place, cut): (ItemPlace, Cut),
         tools: &ToolNames<'a>,
-    ) -> Option<Framed<'a>> {
+    ) -> Option<FramedCut<'a>> {
         let Part::Result { items, .. } = &conversation.messages[place.message].parts[place.part] else { return None };
         let (text, _) = items[place.item].text()?;
-        Some(Framed { place, cut, tool: tools.of_result(place.message, place.part), text })
+        Some(FramedCut { place, cut, tool: tools.of_result(place.message, place.part), text })
     }
 
     /// Tokens that the cut saves while hardly anything stands behind its mark.
@@ -102,7 +102,7 @@ impl<'a> Framed<'a> {
     /// The single line that stands for superseded content.
     pub(super) fn superseded(&self, with: &Rendering<'_>) -> Option<RenderedCut> {
         let by = self.cut.superseded_by.as_deref()?;
-        let Referring { storing, salt, distrusted, style, places } = with.referring;
+        let References { storing, salt, distrusted, style, places } = with.referring;
         if let Some(marked) = marked(self.text, storing, distrusted) {
             let short = ShortText { text: marked.superseded(by), to_store: None, stored_before: marked.reference };
             return self.edit(short, with);

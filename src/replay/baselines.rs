@@ -1,8 +1,8 @@
 //! Baselines that a compaction is measured against: the strongest simple window, and a plain cover of lines.
 
 use super::cover::cover;
+use super::coverage::Coverage;
 use super::pieces::pieces;
-use super::shown::Shown;
 use crate::ledger::Counting;
 use crate::message::{Conversation, Message, Role, Text};
 use crate::tokens::{CountTokens, TextKind};
@@ -23,8 +23,8 @@ pub struct Context {
 
 impl Context {
     /// Returns what can be read in it.
-    pub fn shown<T: Text>(&self, conversation: &Conversation<T>) -> Shown {
-        let mut shown = Shown::default();
+    pub fn shown<T: Text>(&self, conversation: &Conversation<T>) -> Coverage {
+        let mut shown = Coverage::default();
         self.texts.iter().for_each(|text| shown.add_text(text));
         let mut messages = self.messages.clone();
         messages.sort_unstable();

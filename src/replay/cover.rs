@@ -5,8 +5,8 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
+use super::coverage::Coverage;
 use super::pieces::{Voice, line_key, lines, pieces};
-use super::shown::Shown;
 use crate::anchors::{anchors, strip_line_number};
 use crate::ledger::Counting;
 use crate::message::{Conversation, Text};
@@ -31,18 +31,18 @@ struct Candidate {
 
 /// A line by what it was worth when it was last looked at; of equal ones, the first.
 #[derive(PartialEq)]
-struct Ranked(f64, usize);
+struct RankedLine(f64, usize);
 
-impl Eq for Ranked {}
+impl Eq for RankedLine {}
 
-impl Ord for Ranked {
-    fn cmp(&self, other: &Ranked) -> Ordering {
+impl Ord for RankedLine {
+    fn cmp(&self, other: &RankedLine) -> Ordering {
         self.0.total_cmp(&other.0).then(other.1.cmp(&self.1))
     }
 }
 
-impl PartialOrd for Ranked {
-    fn partial_cmp(&self, other: &Ranked) -> Option<Ordering> {
+impl PartialOrd for RankedLine {
+    fn partial_cmp(&self, other: &RankedLine) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
@@ -63,7 +63,7 @@ struct Table {
 pub(super) fn cover<T: Text>(
     history: &Conversation<T>,
     oldest: usize,
-    shown: &Shown,
+    shown: &Coverage,
     counting: Counting<'_>,
     room: usize,
 ) -> Vec<(String, usize)> {
@@ -76,16 +76,16 @@ pub(super) fn cover<T: Text>(
         let sum: f64 = new.iter().map(|anchor| RECENCY * candidate.recency + table.weights[*anchor]).sum();
         half.then(|| sum / (LINE + candidate.text.chars().count() as f64))
     };
-    let mut ranked: BinaryHeap<Ranked> = candidates
+    let mut ranked: BinaryHeap<RankedLine> = candidates
         .iter()
         .enumerate()
-        .filter_map(|(index, candidate)| Some(Ranked(worth(candidate, &covered)?, index)))
+        .filter_map(|(index, candidate)| Some(RankedLine(worth(candidate, &covered)?, index)))
         .collect();
     let (mut taken, mut room) = (Vec::new(), room);
-    while let Some(Ranked(_, index)) = ranked.pop() {
+    while let Some(RankedLine(_, index)) = ranked.pop() {
         let candidate = &candidates[index];
         let Some(now) = worth(candidate, &covered) else { continue };
-        let now = Ranked(now, index);
+        let now = RankedLine(now, index);
         // Lines that were taken since may have made it worth less.
         if ranked.peek().is_some_and(|next| *next > now) {
             ranked.push(now);
@@ -105,7 +105,7 @@ pub(super) fn cover<T: Text>(
 
 impl Table {
     #[allow(clippy::cast_precision_loss)] // As above.
-    fn of<T: Text>(history: &Conversation<T>, shown: &Shown) -> Table {
+    fn of<T: Text>(history: &Conversation<T>, shown: &Coverage) -> Table {
         let mut table = Table::default();
         let mut counts: Vec<(usize, usize)> = Vec::new();
         for piece in history.messages.iter().flat_map(pieces) {

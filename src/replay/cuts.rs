@@ -5,7 +5,7 @@ use crate::message::{Conversation, Role};
 
 /// The rules for cutting a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cutting {
+pub struct CutRules {
     /// Tokens of history at the first cut, at least; each further cut is a quarter of it later.
     pub tokens: usize,
     /// Cuts in one session at most: neighbouring ones measure much the same.
@@ -14,16 +14,16 @@ pub struct Cutting {
     pub least_after: usize,
 }
 
-impl Cutting {
+impl CutRules {
     /// Cuts from so many tokens of history on: at most 4, each with 20 messages or more behind it.
-    pub fn at(tokens: usize) -> Cutting {
-        Cutting { tokens, most: 4, least_after: 20 }
+    pub fn at(tokens: usize) -> CutRules {
+        CutRules { tokens, most: 4, least_after: 20 }
     }
 }
 
 /// The messages in front of which the session is cut: those of the model, for the request that it answers is what a
 /// compaction would have changed. O(messages).
-pub fn cuts<T>(conversation: &Conversation<T>, measured: &Measured, cutting: Cutting) -> Vec<usize> {
+pub fn cuts<T>(conversation: &Conversation<T>, measured: &Measured, cutting: CutRules) -> Vec<usize> {
     let step = (cutting.tokens / 4).max(1);
     let (mut cuts, mut wanted, mut tokens) = (Vec::new(), cutting.tokens, 0);
     for (index, message) in conversation.messages.iter().enumerate() {

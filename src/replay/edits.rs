@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::pieces::{Piece, Voice, Writing, line_key, pieces};
-use super::shown::Shown;
+use super::coverage::Coverage;
+use super::pieces::{Piece, TextForm, Voice, line_key, pieces};
 use crate::message::{Message, Part, Text};
 
 /// The arguments that hold text to be replaced, in the tools that are common: Claude Code's `Edit` and `MultiEdit`,
@@ -19,20 +19,20 @@ pub(super) struct Edit {
 
 impl Edit {
     /// True if every such line is in `context`.
-    pub(super) fn is_grounded(&self, context: &Shown) -> bool {
+    pub(super) fn is_grounded(&self, context: &Coverage) -> bool {
         self.lines.iter().all(|line| context.has_line(*line))
     }
 }
 
 /// The edits after a cut that rest on lines from before it.
 pub(super) fn edits<T: Text>(before: &[Message<T>], after: &[Message<T>]) -> Vec<Edit> {
-    let mut known = Shown::default();
+    let mut known = Coverage::default();
     for piece in before.iter().flat_map(pieces) {
-        if piece.voice == Voice::Returned || piece.writing == Writing::Json {
+        if piece.voice == Voice::Returned || piece.form == TextForm::Json {
             known.add_lines(piece);
         }
     }
-    let mut shown_again = Shown::default();
+    let mut shown_again = Coverage::default();
     let mut edits = Vec::new();
     for message in after {
         for part in &message.parts {

@@ -9,7 +9,7 @@ use ppmd_rust::Ppmd7Encoder;
 use serde::Serialize;
 
 use super::Share;
-use super::pieces::{Piece, Voice, Writing, pieces, plain};
+use super::pieces::{Piece, TextForm, Voice, pieces, plain};
 use crate::message::{Message, Text};
 
 /// Messages after a cut that are near, and those that are far.
@@ -77,8 +77,8 @@ impl Futures {
             future
         };
         Futures {
-            acts: future(|piece| piece.writing == Writing::Json),
-            words: future(|piece| piece.writing == Writing::Plain),
+            acts: future(|piece| piece.form == TextForm::Json),
+            words: future(|piece| piece.form == TextForm::Plain),
         }
     }
 

@@ -7,19 +7,19 @@
 
 mod baselines;
 mod cover;
+mod coverage;
 mod cuts;
 mod edits;
 mod help;
 mod needs;
 mod pieces;
 mod share;
-mod shown;
 mod thread;
 
 pub use baselines::{Context, LINE_COVER_WINDOW, line_cover, window};
-pub use cuts::{Cutting, cuts};
+pub use coverage::Coverage;
+pub use cuts::{CutRules, cuts};
 pub use help::Help;
 pub use needs::{Needs, Retention};
 pub use share::Share;
-pub use shown::Shown;
 pub use thread::Continuity;

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 use serde::Serialize;
 
+use super::coverage::Coverage;
 use super::edits::{Edit, edits};
 use super::help::{Futures, Help};
 use super::pieces::{Voice, line_key, lines, pieces};
-use super::shown::Shown;
 use super::thread::{Continuity, Thread};
 use crate::anchors::anchors;
 use crate::message::{Conversation, Message, Text};
@@ -16,7 +16,7 @@ use crate::message::{Conversation, Message, Text};
 /// Everything that the turns after a cut used of the history before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs {
-    anchors: Vec<Needed>,
+    anchors: Vec<NeededAnchor>,
     edits: Vec<Edit>,
     futures: Futures,
     thread: Thread,
@@ -24,7 +24,7 @@ pub struct Needs {
 
 /// An anchor that was needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Needed {
+struct NeededAnchor {
     anchor: String,
     /// The keys of the lines that it stands in, in the results before the cut.
     lines: Vec<u128>,
@@ -64,12 +64,12 @@ impl Needs {
     /// arguments before the cut, and in no result between the cut and the edit; an edit without such lines does not count.
     pub fn of<T: Text>(conversation: &Conversation<T>, cut: usize) -> Needs {
         let (before, after) = conversation.messages.split_at(cut.min(conversation.messages.len()));
-        let mut anchors: Vec<Needed> = used_again(before, after)
+        let mut anchors: Vec<NeededAnchor> = used_again(before, after)
             .into_iter()
-            .map(|anchor| Needed { anchor: anchor.to_owned(), lines: Vec::new() })
+            .map(|anchor| NeededAnchor { anchor: anchor.to_owned(), lines: Vec::new() })
             .collect();
         add_lines(&mut anchors, before);
-        let mut whole = Shown::default();
+        let mut whole = Coverage::default();
         for message in before {
             whole.add_message(message);
         }
@@ -78,9 +78,9 @@ impl Needs {
     }
 
     /// Measures the share of it in `context`, and in `stored`, the texts that the context refers to.
-    pub fn kept_in(&self, context: &Shown, stored: &Shown) -> Retention {
-        let anchors = |is: &dyn Fn(&Needed) -> bool| self.anchors.iter().filter(|needed| is(needed)).count();
-        let here = |needed: &Needed| context.has_anchor(&needed.anchor);
+    pub fn kept_in(&self, context: &Coverage, stored: &Coverage) -> Retention {
+        let anchors = |is: &dyn Fn(&NeededAnchor) -> bool| self.anchors.iter().filter(|needed| is(needed)).count();
+        let here = |needed: &NeededAnchor| context.has_anchor(&needed.anchor);
         Retention {
             needed: self.anchors.len(),
             anchors: anchors(&here),
@@ -94,7 +94,7 @@ impl Needs {
     }
 
     /// The anchors that are not in `context`, in the order in which they were used.
-    pub fn lost(&self, context: &Shown) -> Vec<&str> {
+    pub fn lost(&self, context: &Coverage) -> Vec<&str> {
         let names = self.anchors.iter().map(|needed| needed.anchor.as_str());
         names.filter(|anchor| !context.has_anchor(anchor)).collect()
     }
@@ -122,7 +122,7 @@ fn used_again<'a, T: Text>(before: &'a [Message<T>], after: &'a [Message<T>]) ->
 }
 
 /// Gives each needed anchor the lines of results that it stands in.
-fn add_lines<T: Text>(needed: &mut [Needed], before: &[Message<T>]) {
+fn add_lines<T: Text>(needed: &mut [NeededAnchor], before: &[Message<T>]) {
     let places: HashMap<String, usize, RandomState> =
         needed.iter().enumerate().map(|(place, needed)| (needed.anchor.clone(), place)).collect();
     for piece in before.iter().flat_map(pieces).filter(|piece| piece.voice == Voice::Returned) {

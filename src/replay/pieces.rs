@@ -20,7 +20,7 @@ pub(super) enum Voice {
 
 /// The form of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Writing {
+pub(super) enum TextForm {
     /// As it is.
     Plain,
     /// As compact JSON.
@@ -31,7 +31,7 @@ pub(super) enum Writing {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece<'a> {
     pub voice: Voice,
-    pub writing: Writing,
+    pub form: TextForm,
     pub text: &'a str,
 }
 
@@ -40,26 +40,26 @@ pub(super) fn pieces<T: Text>(message: &Message<T>) -> Vec<Piece<'_>> {
     let mut pieces = Vec::with_capacity(message.parts.len());
     let own = if message.role == Role::Assistant { Voice::Used } else { Voice::Given };
     for part in &message.parts {
-        let mut add = |voice, writing, text| pieces.push(Piece { voice, writing, text });
+        let mut add = |voice, form, text| pieces.push(Piece { voice, form, text });
         match part {
-            Part::Text(text) => add(own, Writing::Plain, text),
-            Part::Reasoning { text, .. } => add(Voice::Aside, Writing::Plain, text),
+            Part::Text(text) => add(own, TextForm::Plain, text),
+            Part::Reasoning { text, .. } => add(Voice::Aside, TextForm::Plain, text),
             Part::Call { name, input, .. } => {
-                add(Voice::Aside, Writing::Plain, name);
-                add(Voice::Used, Writing::Json, input);
+                add(Voice::Aside, TextForm::Plain, name);
+                add(Voice::Used, TextForm::Json, input);
             }
             Part::Result { items, .. } => {
                 for item in items {
                     match item {
-                        Item::Text(text) => add(Voice::Returned, Writing::Plain, text),
-                        Item::Json(text) | Item::Opaque(text) => add(Voice::Returned, Writing::Json, text),
-                        Item::Document(document) => file(document, |text| add(Voice::Returned, Writing::Plain, text)),
+                        Item::Text(text) => add(Voice::Returned, TextForm::Plain, text),
+                        Item::Json(text) | Item::Opaque(text) => add(Voice::Returned, TextForm::Json, text),
+                        Item::Document(document) => file(document, |text| add(Voice::Returned, TextForm::Plain, text)),
                         Item::Media(_) => {}
                     }
                 }
             }
-            Part::Document(document) => file(document, |text| add(own, Writing::Plain, text)),
-            Part::Opaque(text) => add(Voice::Aside, Writing::Json, text),
+            Part::Document(document) => file(document, |text| add(own, TextForm::Plain, text)),
+            Part::Opaque(text) => add(Voice::Aside, TextForm::Json, text),
             Part::Media(_) | Part::CachePoint => {}
         }
     }
@@ -72,7 +72,7 @@ fn file<'a, T: Text>(document: &'a Document<T>, each: impl FnMut(&'a str)) {
 
 /// Gives every line of a text to `each`; of JSON, those of every string in it, and the whole.
 pub(super) fn lines(piece: Piece<'_>, mut each: impl FnMut(&str)) {
-    if piece.writing == Writing::Json
+    if piece.form == TextForm::Json
         && let Ok(value) = serde_json::from_str::<Value>(piece.text)
     {
         strings(&value, &mut |text| text.lines().for_each(&mut each));
@@ -83,7 +83,7 @@ pub(super) fn lines(piece: Piece<'_>, mut each: impl FnMut(&str)) {
 /// Appends a text as a reader sees it, ended by a line end: of JSON, its strings and numbers.
 pub(super) fn plain(piece: Piece<'_>, out: &mut String) {
     match serde_json::from_str::<Value>(piece.text) {
-        Ok(value) if piece.writing == Writing::Json => scalars(&value, out),
+        Ok(value) if piece.form == TextForm::Json => scalars(&value, out),
         _ => {
             out.push_str(piece.text);
             out.push('\n');

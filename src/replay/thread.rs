@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use serde::Serialize;
 
 use super::Share;
-use crate::calls::{Tasks, Writing, read};
+use crate::calls::{Tasks, WriteExtent, read};
 use crate::message::{Message, Part, Role, Text};
 use crate::text::sentences;
 
@@ -53,7 +53,9 @@ impl Thread {
                     Part::Call { name, input, .. } => {
                         tasks.follow(name, input);
                         let call = read(input);
-                        files.extend(call.path.filter(|_| call.writing != Writing::Nothing).map(|path| name_of(&path)));
+                        files.extend(
+                            call.path.filter(|_| call.writing != WriteExtent::Nothing).map(|path| name_of(&path)),
+                        );
                     }
                     Part::Text(text) if message.role == Role::User => user.extend(words(text)),
                     _ => {}

@@ -7,7 +7,9 @@ use crate::compress::pasted;
 use crate::message::{Message, Part, Pin, Role, Text};
 use crate::policy::Level;
 use crate::store::{Went, is_ours};
-use crate::working_copy::{PartChange, PartCut, Proposal, Rewriting, Rewritten, WorkingCopy, last_requests, noted};
+use crate::working_copy::{
+    ArgumentsRewrite, PartChange, PartCut, Proposal, RewrittenArgument, WorkingCopy, last_requests, noted,
+};
 
 /// A shorter argument is hardly longer than the line that would stand for it.
 const LEAST_ARGUMENT: usize = 240;
@@ -68,7 +70,7 @@ fn said(text: &str, tokens: usize) -> usize {
 }
 
 /// A text of a message that stays.
-struct Written {
+struct KeptText {
     message: usize,
     part: usize,
     tokens: usize,
@@ -77,7 +79,7 @@ struct Written {
 }
 
 /// The notes of earlier compactions, and the texts that somebody wrote, the model's first and of those the longest.
-fn texts<T: Text>(working_copy: &WorkingCopy<'_, T>) -> (Vec<(usize, usize)>, Vec<Written>) {
+fn texts<T: Text>(working_copy: &WorkingCopy<'_, T>) -> (Vec<(usize, usize)>, Vec<KeptText>) {
     let (mut notes, mut texts) = (Vec::new(), Vec::new());
     for (message, part, block) in parts(working_copy) {
         let Part::Text(text) = block else { continue };
@@ -88,18 +90,18 @@ fn texts<T: Text>(working_copy: &WorkingCopy<'_, T>) -> (Vec<(usize, usize)>, Ve
         let tokens = working_copy.tokens.part(message, part);
         // Replacement characters stand for bytes that cannot be restored.
         if tokens > LEAST_TEXT && !text.contains(char::REPLACEMENT_CHARACTER) {
-            texts.push(Written { message, part, tokens, said: said(text, tokens) });
+            texts.push(KeptText { message, part, tokens, said: said(text, tokens) });
         }
     }
-    let role = |text: &Written| working_copy.conversation.messages[text.message].role;
+    let role = |text: &KeptText| working_copy.conversation.messages[text.message].role;
     texts.sort_by_key(|text| (role(text) == Role::User, std::cmp::Reverse(text.tokens)));
     (notes, texts)
 }
 
 /// All of these texts cut to one size, again and again to a smaller one, but none below its `least`.
 fn condensing<'a>(
-    texts: &'a [Written],
-    least: impl Fn(&Written) -> usize + Copy + 'a,
+    texts: &'a [KeptText],
+    least: impl Fn(&KeptText) -> usize + Copy + 'a,
 ) -> impl Iterator<Item = Proposal> + 'a {
     let sizes = std::iter::successors(Some(MOST_TEXT), |size| (*size > LEAST_TEXT).then_some(size * STEP.0 / STEP.1));
     sizes.flat_map(move |size| {
@@ -126,9 +128,9 @@ fn arguments<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<Proposal> {
             let text: String = serde_json::from_str(&input[string.literal.clone()]).ok()?;
             let characters = text.chars().count();
             let (steps, literal) = (string.steps, string.literal);
-            (!is_ours(&text)).then_some(Rewritten { steps, literal, characters, went: Went::As })
+            (!is_ours(&text)).then_some(RewrittenArgument { steps, literal, characters, went: Went::As })
         });
-        let rewriting = Rewriting { path: String::new(), texts: texts.collect() };
+        let rewriting = ArgumentsRewrite { path: String::new(), texts: texts.collect() };
         (!rewriting.texts.is_empty()).then_some(Proposal::Rewrite { message: call.message, part: call.part, rewriting })
     });
     rewriting.collect()

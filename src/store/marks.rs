@@ -4,7 +4,7 @@ use super::line::{
     DROPPED, FOLLOW, GONE, MARK, NOTE_ANSWER, REMOVED, RETRIEVED, SHORTENED, STORED, behind, behind_reason, length,
     superseded_line, tells_of_retrieval, with_body,
 };
-use super::style::{Framed, framed};
+use super::style::{StyledMark, framed};
 use super::{Reference, Storing};
 use crate::numbers::thousands;
 
@@ -50,7 +50,7 @@ enum Frame<'a> {
     /// A line of ours that stands for something superseded, without its bracket.
     Superseded(&'a str),
     /// The words of another system.
-    Words(Framed<'a>),
+    Words(StyledMark<'a>),
 }
 
 impl Marked<'_> {
@@ -105,7 +105,7 @@ pub fn marked<'a>(text: &'a str, storing: Storing, distrusted: &[Reference]) -> 
 
 /// A note about removed messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Noted<'a> {
+pub struct RemovalNote<'a> {
     /// The number of removed messages.
     pub messages: usize,
     /// Their reference; `None` if they were lost.
@@ -116,9 +116,9 @@ pub struct Noted<'a> {
 
 /// Reads `text` as a note about removed messages, or as the answer to one, which names none. It is a note only if as
 /// many characters follow its line as the line says, so a person who quotes one writes no note. O(length).
-pub fn noted_removals(text: &str) -> Option<Noted<'_>> {
+pub fn noted_removals(text: &str) -> Option<RemovalNote<'_>> {
     if text == NOTE_ANSWER {
-        return Some(Noted { messages: 0, reference: None, body: "" });
+        return Some(RemovalNote { messages: 0, reference: None, body: "" });
     }
     let line = first_line(text)?;
     let body = text[line.len()..].trim_start_matches('\n');
@@ -131,7 +131,7 @@ pub fn noted_removals(text: &str) -> Option<Noted<'_>> {
         Some((count, rest)) => (count, rest.split(';').next().and_then(|reference| Reference::parse(reference).ok())),
         None => (said.strip_suffix(DROPPED)?, None),
     };
-    Some(Noted { messages: count.replace(',', "").parse().ok()?, reference, body })
+    Some(RemovalNote { messages: count.replace(',', "").parse().ok()?, reference, body })
 }
 
 fn first_line(text: &str) -> Option<&str> {

@@ -12,7 +12,7 @@ const DATED: usize = 17;
 /// too. O(length), at the speed of looking for hyphens and underscores.
 pub fn mentions(text: &[u8]) -> BTreeSet<Reference> {
     found(text)
-        .filter_map(|Found { tool_end, hash }| {
+        .filter_map(|Mention { tool_end, hash }| {
             let named = text[..tool_end].iter().rev().take(LONGEST_TOOL).take_while(|b| is_of_tool(**b)).count();
             let tool = std::str::from_utf8(&text[tool_end - named..tool_end]).ok()?;
             Reference::parse(&format!("{tool}-{hash}")).ok()
@@ -26,14 +26,14 @@ pub(super) fn hashes(text: &[u8]) -> impl Iterator<Item = &str> {
     found(text).map(|found| found.hash)
 }
 
-struct Found<'a> {
+struct Mention<'a> {
     /// The end of the tool's name.
     tool_end: usize,
     hash: &'a str,
 }
 
 /// Every hash that a hyphen, or a date and a time, stand between and the name of a tool.
-fn found(text: &[u8]) -> impl Iterator<Item = Found<'_>> {
+fn found(text: &[u8]) -> impl Iterator<Item = Mention<'_>> {
     let separators = text.iter().enumerate().filter(|(_, byte)| matches!(byte, b'-' | b'_'));
     separators.filter_map(|(at, separator)| {
         let digits = text.get(at + 1..at + 1 + HASH_DIGITS)?;
@@ -44,7 +44,7 @@ fn found(text: &[u8]) -> impl Iterator<Item = Found<'_>> {
         let dated = *separator == b'-' || is_dated(&text[tool_end..=at]);
         let named = tool_end > 0 && is_of_tool(text[tool_end - 1]);
         let hash = std::str::from_utf8(digits).ok()?;
-        (dated && named).then_some(Found { tool_end, hash })
+        (dated && named).then_some(Mention { tool_end, hash })
     })
 }
 

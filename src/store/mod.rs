@@ -21,7 +21,7 @@ use file::reference_of_file;
 pub use file::{FileStore, Retention, Sparing};
 pub use kind::ContentKind;
 pub use line::{MARK, NOTE_ANSWER, Whereabouts, output_marked, removal_note, retrieval_marked, text_marked};
-pub use marks::{Marked, Noted, is_retrieved, marked, marked_reference, noted_removals};
+pub use marks::{Marked, RemovalNote, is_retrieved, marked, marked_reference, noted_removals};
 pub use memory::MemoryStore;
 pub use mentions::mentions;
 pub use nearest::nearest;
@@ -30,7 +30,7 @@ pub use retrieve::{RETRIEVAL_LIMIT, Request, Search, compiled, retrieve, search}
 pub use style::{MarkStyle, Places};
 pub use superseded::{Went, argument_marked, is_ours, is_superseded, shown, superseded_marked};
 
-pub use transcript::{Flush, Line, Locking, Opened, Transcript};
+pub use transcript::{Flush, Line, Locking, OpenedTranscript, Transcript};
 
 use crate::error::{Error, Result};
 

@@ -69,7 +69,7 @@ fn saved(place: &str, short: &str) -> String {
 
 /// A text in the words of another system.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Framed<'a> {
+pub(super) struct StyledMark<'a> {
     words: Words<'a>,
     /// The kept text.
     pub body: &'a str,
@@ -81,7 +81,7 @@ enum Words<'a> {
     Saved { place: &'a str },
 }
 
-impl Framed<'_> {
+impl StyledMark<'_> {
     /// The same around another body.
     pub(super) fn around(&self, body: &str) -> String {
         match self.words {
@@ -92,7 +92,7 @@ impl Framed<'_> {
 }
 
 /// Reads such a text back, with the reference that its place is of. O(1) where it does not begin like one.
-pub(super) fn framed(text: &str) -> Option<(Framed<'_>, Reference)> {
+pub(super) fn framed(text: &str) -> Option<(StyledMark<'_>, Reference)> {
     let (words, place, body) = if let Some(rest) = text.strip_prefix(TOTAL) {
         let (total, rest) = rest.split_once(TOTAL_END)?;
         let (preview, rest) = rest.split_once(PREVIEW_END)?;
@@ -111,5 +111,5 @@ pub(super) fn framed(text: &str) -> Option<(Framed<'_>, Reference)> {
     };
     let file = place.rsplit(['/', '\\']).next().unwrap_or(place);
     let reference = Reference::parse(file).ok().or_else(|| reference_of_file(file))?;
-    Some((Framed { words, body }, reference))
+    Some((StyledMark { words, body }, reference))
 }

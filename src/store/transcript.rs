@@ -37,7 +37,7 @@ pub enum Locking {
 
 /// A log, and what was in it.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedTranscript {
     /// The log.
     pub transcript: Transcript,
     /// Its lines, in order, without torn ones.
@@ -61,11 +61,11 @@ pub struct Transcript {
     path: PathBuf,
     flush: Flush,
     locking: Locking,
-    open: Mutex<Option<Writing>>,
+    open: Mutex<Option<Writer>>,
 }
 
 #[derive(Debug)]
-struct Writing {
+struct Writer {
     file: File,
     /// Bytes of the file, where nobody else writes.
     end: u64,
@@ -81,7 +81,7 @@ impl Transcript {
     ///
     /// # Errors
     /// `Store` if it cannot be opened, or another process has it open.
-    pub fn open(path: &Path, flush: Flush, locking: Locking) -> Result<Opened> {
+    pub fn open(path: &Path, flush: Flush, locking: Locking) -> Result<OpenedTranscript> {
         let failed = |error: &io::Error| {
             if disk::is_link(path) {
                 return Error::Store {
@@ -105,9 +105,9 @@ impl Transcript {
         }
         let is_torn = content.last().is_some_and(|last| *last != b'\n');
         let (lines, skipped) = lines(&content);
-        let writing = Writing { file, end: content.len() as u64, is_torn };
+        let writing = Writer { file, end: content.len() as u64, is_torn };
         let transcript = Transcript { path: path.to_owned(), flush, locking, open: Mutex::new(Some(writing)) };
-        Ok(Opened { transcript, lines, skipped })
+        Ok(OpenedTranscript { transcript, lines, skipped })
     }
 
     /// Writes a record: JSON on one line. When this returns it is in the file, whole; after an error it is not,
@@ -184,7 +184,7 @@ impl Transcript {
         flushed.map_err(|error| failed("flush", &self.path, &error))
     }
 
-    fn writing<'a>(&self, open: &'a mut Option<Writing>) -> Result<&'a mut Writing> {
+    fn writing<'a>(&self, open: &'a mut Option<Writer>) -> Result<&'a mut Writer> {
         open.as_mut().ok_or_else(|| Error::Store {
             problem: format!("{} is closed", self.path.display()),
             remedy: "open it again".to_owned(),

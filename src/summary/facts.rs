@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use super::Removed;
 use super::cut::shown;
 use super::removed::Said;
-use crate::calls::{Call, Task, Tasks, Telling, Writing, has_failed, is_test, read, takes_effect};
+use crate::calls::{Call, Task, TaskListUse, Tasks, WriteExtent, has_failed, is_test, read, takes_effect};
 use crate::compress::reports;
 use crate::message::{Item, Part, Role, Text};
 use crate::text::ends_line;
@@ -123,7 +123,7 @@ impl Facts {
                 match said {
                     Said::Words(text) if is_removed => facts.words(removed.role(message), text),
                     Said::Call { tool, input } => {
-                        if tasks.follow(tool, input) == Telling::List {
+                        if tasks.follow(tool, input) == TaskListUse::List {
                             facts.tasks_stay = !is_removed;
                         }
                         let call = read(input);
@@ -179,7 +179,7 @@ impl Facts {
 /// Kind of the deed that a call does, if it counts as one.
 fn kind(tool: &str, call: &Call) -> Option<Kind> {
     match &call.command {
-        _ if call.writing != Writing::Nothing => Some(Kind::Change),
+        _ if call.writing != WriteExtent::Nothing => Some(Kind::Change),
         Some(command) if is_test(command) => Some(Kind::Test),
         Some(command) if takes_effect(command) => Some(Kind::Effect),
         Some(_) => Some(Kind::Command),
@@ -190,7 +190,7 @@ fn kind(tool: &str, call: &Call) -> Option<Kind> {
 /// Name of a call's subject in an account: the path of a file that it changes, the command, or the tool.
 fn subject(tool: &str, call: &Call) -> String {
     match (&call.path, &call.command) {
-        (Some(path), _) if call.writing != Writing::Nothing => shown(path, LINE),
+        (Some(path), _) if call.writing != WriteExtent::Nothing => shown(path, LINE),
         (_, Some(command)) => format!("`{}`", shown(without_folder(command.trim()), COMMAND)),
         _ if call.about.is_empty() => shown(tool, ABOUT),
         _ => format!("{} `{}`", shown(tool, ABOUT), shown(&call.about, ABOUT)),

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
-use super::repair::{Mending, OpenCalls};
+use super::repair::{OpenCalls, Repairer};
 use super::working::{RepairedMessage, part_of, pictures_of, place_of, words_of};
 use crate::error::shown;
 use crate::invariants::{Awaits, Demand, Pairs, waiting_from};
@@ -17,9 +17,9 @@ const NO_RESULT: &str = "[ullage: this tool call was never answered]";
 pub const LOST_CALL: &str = "[ullage: the result of a tool call that is no longer in this conversation]";
 
 /// Message and part.
-type Place = (usize, usize);
+type PartOfMessage = (usize, usize);
 
-impl<T: Text> Mending<'_, T> {
+impl<T: Text> Repairer<'_, T> {
     /// Gives ids of their own to calls that share one in a message, and to their results.
     pub(super) fn name_apart(&mut self) {
         let pairs = Pairs::of(self.conversation);
@@ -33,8 +33,8 @@ impl<T: Text> Mending<'_, T> {
                 _ => None,
             })
             .collect();
-        let mut renamed: HashMap<Place, String, RandomState> = HashMap::default();
-        let repeated: HashSet<Place, RandomState> = pairs.repeated().iter().copied().collect();
+        let mut renamed: HashMap<PartOfMessage, String, RandomState> = HashMap::default();
+        let repeated: HashSet<PartOfMessage, RandomState> = pairs.repeated().iter().copied().collect();
         // The first number that may be free, for each id: all below it are taken.
         let mut next: HashMap<&str, usize, RandomState> = HashMap::default();
         let conversation = self.conversation;
@@ -73,11 +73,11 @@ impl<T: Text> Mending<'_, T> {
         }
         let conversation = self.conversation;
         let pairs = Pairs::of(conversation);
-        let misnamed: Vec<(Place, &str)> = pairs.misnamed(conversation).collect();
+        let misnamed: Vec<(PartOfMessage, &str)> = pairs.misnamed(conversation).collect();
         for ((message, _), _) in &misnamed {
             self.note("result-names-its-tool", Some(*message), "a result got the name of the tool that was called");
         }
-        let named: HashMap<Place, &str, RandomState> = misnamed.into_iter().collect();
+        let named: HashMap<PartOfMessage, &str, RandomState> = misnamed.into_iter().collect();
         for repaired in &mut self.repaired_messages {
             for piece in &mut repaired.pieces {
                 if let Piece::Part { message, part, tool, .. } = piece
@@ -93,14 +93,14 @@ impl<T: Text> Mending<'_, T> {
     /// Puts every result right behind its call, answers the calls that have none, and lets results without a call speak.
     pub(super) fn pair(&mut self, open: OpenCalls) {
         let pairs = Pairs::of(self.conversation);
-        let result_of: HashMap<Place, Option<Place>, RandomState> =
+        let result_of: HashMap<PartOfMessage, Option<PartOfMessage>, RandomState> =
             pairs.calls().iter().map(|call| ((call.message, call.part), call.result)).collect();
         let lawful = pairs.calls().iter().filter(|call| call.awaits == Awaits::Approval);
-        let lawful: HashSet<Place, RandomState> = lawful.map(|call| (call.message, call.part)).collect();
-        let orphans: HashSet<Place, RandomState> = pairs.orphans().iter().copied().collect();
+        let lawful: HashSet<PartOfMessage, RandomState> = lawful.map(|call| (call.message, call.part)).collect();
+        let orphans: HashSet<PartOfMessage, RandomState> = pairs.orphans().iter().copied().collect();
         let waiting_from = waiting_from(self.conversation);
         let last_speaker = self.repaired_messages.iter().rposition(|repaired| repaired.role != Role::System);
-        let mut here: HashMap<Place, Piece, RandomState> = HashMap::default();
+        let mut here: HashMap<PartOfMessage, Piece, RandomState> = HashMap::default();
         for piece in self.repaired_messages.iter().flat_map(|repaired| &repaired.pieces) {
             if let Piece::Part { message, part, .. } = piece {
                 here.insert((*message, *part), piece.clone());
@@ -110,10 +110,10 @@ impl<T: Text> Mending<'_, T> {
         let repaired_messages = std::mem::take(&mut self.repaired_messages);
         // The results that the calls before wait for, in their order.
         let mut due: Vec<Piece> = Vec::new();
-        let mut moved: HashSet<Place, RandomState> = HashSet::default();
+        let mut moved: HashSet<PartOfMessage, RandomState> = HashSet::default();
         for (index, mut repaired) in repaired_messages.into_iter().enumerate() {
             self.let_orphans_speak(&mut repaired, &orphans);
-            let here_already: HashSet<Place, RandomState> = match repaired.role {
+            let here_already: HashSet<PartOfMessage, RandomState> = match repaired.role {
                 Role::User if !due.is_empty() => repaired.pieces.iter().filter_map(place_of).collect(),
                 _ => HashSet::default(),
             };
@@ -182,7 +182,7 @@ impl<T: Text> Mending<'_, T> {
         self.insert_due(&mut due);
     }
 
-    fn let_orphans_speak(&mut self, repaired: &mut RepairedMessage, orphans: &HashSet<Place, RandomState>) {
+    fn let_orphans_speak(&mut self, repaired: &mut RepairedMessage, orphans: &HashSet<PartOfMessage, RandomState>) {
         let mut pieces = Vec::with_capacity(repaired.pieces.len());
         for piece in std::mem::take(&mut repaired.pieces) {
             let Piece::Part { message, part, .. } = &piece else {

@@ -47,7 +47,7 @@ const BEGINNING: &str = "[ullage: the conversation goes on here]";
 
 /// Mends a conversation until no rule is broken that all providers share, nor any of `demands`. O(parts).
 pub fn repair<T: Text>(conversation: &Conversation<T>, demands: &[Demand], open: OpenCalls) -> Repaired {
-    let mut mending = Mending { conversation, demands, repaired_messages: Vec::new(), repairs: Vec::new() };
+    let mut mending = Repairer { conversation, demands, repaired_messages: Vec::new(), repairs: Vec::new() };
     mending.split_by_role();
     mending.drop_blanks();
     mending.move_system();
@@ -68,14 +68,14 @@ pub fn repair<T: Text>(conversation: &Conversation<T>, demands: &[Demand], open:
     }
 }
 
-pub(super) struct Mending<'a, T> {
+pub(super) struct Repairer<'a, T> {
     pub(super) conversation: &'a Conversation<T>,
     demands: &'a [Demand],
     pub(super) repaired_messages: Vec<RepairedMessage>,
     repairs: Vec<Repair>,
 }
 
-impl<T: Text> Mending<'_, T> {
+impl<T: Text> Repairer<'_, T> {
     pub(super) fn demanded(&self, demand: Demand) -> bool {
         self.demands.contains(&demand)
     }

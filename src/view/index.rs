@@ -15,7 +15,7 @@ const VIEW_BYTES: usize = 512;
 
 /// The view of a beginning of a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found<V> {
+pub struct FoundView<V> {
     /// The number of the view in the index.
     pub number: u64,
     /// The view.
@@ -27,7 +27,7 @@ pub struct Found<V> {
 
 /// Views that an index lets go of.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Dropped<V> {
+pub struct DroppedViews<V> {
     /// They stay in the index, and may let go of the messages that they hold on to.
     pub released: Vec<V>,
     /// They are no longer in the index.
@@ -35,7 +35,7 @@ pub struct Dropped<V> {
 }
 
 #[derive(Debug)]
-struct Indexed<V> {
+struct IndexedView<V> {
     view: V,
     /// Digests of the histories that it was asked about, oldest first.
     histories: Vec<u128>,
@@ -47,7 +47,7 @@ struct Indexed<V> {
     used: u64,
 }
 
-impl<V> Indexed<V> {
+impl<V> IndexedView<V> {
     fn bytes(&self) -> usize {
         VIEW_BYTES + self.held + self.decided + self.histories.len() * DIGEST_BYTES
     }
@@ -58,7 +58,7 @@ impl<V> Indexed<V> {
 pub struct Index<V> {
     limit: usize,
     bytes: usize,
-    views: HashMap<u64, Indexed<V>>,
+    views: HashMap<u64, IndexedView<V>>,
     /// The number of the view that was asked about a history, by the digest of the history.
     numbers: HashMap<u128, u64>,
     /// The numbers of the views, the least recently used first.
@@ -86,19 +86,19 @@ impl<V: Clone> Index<V> {
     }
 
     /// The view that was asked about the longest beginning of a history. One lookup for each message that is new.
-    pub fn find(&self, prefixes: &Prefixes) -> Option<Found<V>> {
+    pub fn find(&self, prefixes: &Prefixes) -> Option<FoundView<V>> {
         let (prefix, number) = (1..=prefixes.len()).rev().find_map(|count| {
             let prefix = prefixes.at(count)?;
             Some((prefix, *self.numbers.get(&prefix)?))
         })?;
         let indexed = self.views.get(&number)?;
-        Some(Found { number, view: indexed.view.clone(), is_last: indexed.histories.last() == Some(&prefix) })
+        Some(FoundView { number, view: indexed.view.clone(), is_last: indexed.histories.last() == Some(&prefix) })
     }
 
     /// Adds a view, and returns its number.
     pub fn add(&mut self, view: V) -> u64 {
         self.now += 1;
-        let indexed = Indexed { view, histories: Vec::new(), held: 0, decided: 0, used: self.now };
+        let indexed = IndexedView { view, histories: Vec::new(), held: 0, decided: 0, used: self.now };
         self.bytes += indexed.bytes();
         self.views.insert(self.now, indexed);
         self.order.insert(self.now, self.now);
@@ -106,7 +106,7 @@ impl<V: Clone> Index<V> {
     }
 
     /// Notes that a view is asked about a history of `held` bytes. `decided` are the bytes of its decisions.
-    pub fn note(&mut self, number: u64, prefixes: &Prefixes, held: usize, decided: usize) -> Dropped<V> {
+    pub fn note(&mut self, number: u64, prefixes: &Prefixes, held: usize, decided: usize) -> DroppedViews<V> {
         if let Some(indexed) = self.views.get_mut(&number) {
             self.bytes -= indexed.bytes();
             let history = prefixes.last();
@@ -127,8 +127,8 @@ impl<V: Clone> Index<V> {
     }
 
     /// If there are too many bytes, all views but the newest release their messages; then views are dropped.
-    fn shrink(&mut self) -> Dropped<V> {
-        let mut dropped = Dropped { released: Vec::new(), forgotten: Vec::new() };
+    fn shrink(&mut self) -> DroppedViews<V> {
+        let mut dropped = DroppedViews { released: Vec::new(), forgotten: Vec::new() };
         while self.bytes > self.limit && self.holding.len() > 1 {
             let Some((_, number)) = self.holding.pop_first() else { break };
             if let Some(indexed) = self.views.get_mut(&number) {

@@ -19,8 +19,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::ledger::EntryDigest;
-pub use index::{Dropped, Found, Index};
-pub use pieces::{Piece, Prefixes, Shown};
+pub use index::{DroppedViews, FoundView, Index};
+pub use pieces::{Piece, Prefixes, ShownMessage};
 pub use state::{State, not_a_state, of_another};
 pub use units::{Output, Unit, Units};
 
@@ -74,7 +74,7 @@ impl<M> Default for Request<M> {
 
 /// A compaction, and the history that it was made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Known<M> {
+struct KnownCompaction<M> {
     compaction: Compaction<M>,
     /// Entries of the history.
     entries: usize,
@@ -95,7 +95,7 @@ pub fn share_compactions(one: Option<usize>, other: Option<usize>) -> bool {
 struct Track<M> {
     /// The budget that the host gave; `None` for what the policy's window leaves.
     budget: Option<usize>,
-    compactions: VecDeque<Arc<Known<M>>>,
+    compactions: VecDeque<Arc<KnownCompaction<M>>>,
 }
 
 /// The part of a growing history that a model sees. `M` is a message of the host that is not in the history.
@@ -124,7 +124,7 @@ impl<M: Clone> View<M> {
         let known = track.into_iter().flat_map(|track| track.compactions.iter().rev());
         // The newest compaction of the longest beginning of this history. Without one, the longest beginning of a
         // compaction: a request of this history must not change because another branch was compacted since.
-        let rank = |known: &&Arc<Known<M>>| {
+        let rank = |known: &&Arc<KnownCompaction<M>>| {
             (known.is_beginning_of(prefixes).then_some(known.entries), end(known.serving(prefixes)))
         };
         let best = known.reduce(|best, other| if rank(&other) > rank(&best) { other } else { best });
@@ -170,7 +170,7 @@ impl<M: Clone> View<M> {
         let pieces = until_last_block(compaction.pieces);
         // A compaction of the same entries stands in for the one before: a branch has other prefixes.
         let (entries, prefix) = (prefixes.len(), prefixes.last());
-        let is_same = |other: &Arc<Known<M>>| {
+        let is_same = |other: &Arc<KnownCompaction<M>>| {
             (other.entries, other.prefix) == (entries, prefix) || ends_alike(&other.compaction.pieces, &pieces)
         };
         let same = track.compactions.iter().position(is_same);
@@ -179,7 +179,7 @@ impl<M: Clone> View<M> {
             forgotten.extend(track.compactions.pop_front());
         }
         let compaction = Compaction { pieces, ..compaction };
-        track.compactions.push_back(Arc::new(Known { compaction, entries, prefix }));
+        track.compactions.push_back(Arc::new(KnownCompaction { compaction, entries, prefix }));
         if self.tracks.len() == BUDGETS {
             forgotten.extend(self.tracks.remove(0).compactions);
         }
@@ -211,7 +211,7 @@ impl<M: Clone> View<M> {
     }
 }
 
-impl<M> Known<M> {
+impl<M> KnownCompaction<M> {
     /// True if a history goes on from that of the compaction.
     fn is_beginning_of(&self, prefixes: &Prefixes) -> bool {
         prefixes.at(self.entries) == Some(self.prefix)

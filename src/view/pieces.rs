@@ -14,7 +14,7 @@ pub enum Piece<M> {
         /// The entries. Empty for what was put between two of them.
         stands_for: Range<usize>,
         /// The messages that replace them, in order; empty if they are removed.
-        shows: Vec<Shown<M>>,
+        shows: Vec<ShownMessage<M>>,
         /// Digest of the history up to their end: it stands for no others.
         prefix: u128,
     },
@@ -22,7 +22,7 @@ pub enum Piece<M> {
 
 /// A message that a model sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shown<M> {
+pub enum ShownMessage<M> {
     /// An entry of the history, as it is.
     Entry(usize),
     /// A message that is not in the history.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::pieces::{Piece, Shown};
-use super::{BUDGETS, COMPACTIONS, Compaction, Known, Track, View};
+use super::pieces::{Piece, ShownMessage};
+use super::{BUDGETS, COMPACTIONS, Compaction, KnownCompaction, Track, View};
 use crate::error::{Error, Result};
 use crate::ledger::EntryDigest;
 
@@ -66,9 +66,9 @@ enum ShownState {
 impl<M> View<M> {
     /// The view as data. `place` gives a message that is not in the history its place in a list of the caller's.
     pub fn state(&self, mut place: impl FnMut(&M) -> usize) -> State {
-        let mut shown = |shown: &Shown<M>| match shown {
-            Shown::Entry(entry) => ShownState::Entry(*entry),
-            Shown::Made(message) => ShownState::Message(place(message)),
+        let mut shown = |shown: &ShownMessage<M>| match shown {
+            ShownMessage::Entry(entry) => ShownState::Entry(*entry),
+            ShownMessage::Made(message) => ShownState::Message(place(message)),
         };
         let mut piece = |piece: &Piece<M>| match piece {
             Piece::Same(Range { start, end }) => PieceState::Same([*start, *end]),
@@ -78,7 +78,7 @@ impl<M> View<M> {
                 prefix: hex(*prefix),
             },
         };
-        let mut compaction = |known: &Known<M>| CompactionState {
+        let mut compaction = |known: &KnownCompaction<M>| CompactionState {
             of: (known.entries, hex(known.prefix)),
             left: known.compaction.left,
             asked: known.compaction.asked,
@@ -106,10 +106,10 @@ impl<M> View<M> {
             return Err(not_a_state("it has too many budgets"));
         }
         let shown = |shown: &ShownState, known: usize| match shown {
-            ShownState::Entry(entry) if *entry < known => Ok(Shown::Entry(*entry)),
+            ShownState::Entry(entry) if *entry < known => Ok(ShownMessage::Entry(*entry)),
             ShownState::Entry(entry) => Err(not_a_state(&format!("entry {entry} is not in what its block stands for"))),
             ShownState::Message(place) => message(*place)
-                .map(Shown::Made)
+                .map(ShownMessage::Made)
                 .ok_or_else(|| not_a_state(&format!("there is no message {place} beside it"))),
         };
         let mut tracks = Vec::with_capacity(state.budgets.len());
@@ -137,7 +137,11 @@ impl<M> View<M> {
                     });
                 }
                 let compaction = Compaction { pieces: read, left: *left, asked: *asked };
-                restored.push_back(Arc::new(Known { compaction, entries: *entries, prefix: digest(prefix)? }));
+                restored.push_back(Arc::new(KnownCompaction {
+                    compaction,
+                    entries: *entries,
+                    prefix: digest(prefix)?,
+                }));
             }
             tracks.push(Track { budget: *budget, compactions: restored });
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::pieces::{Piece, Prefixes, Shown, push};
+use super::pieces::{Piece, Prefixes, ShownMessage, push};
 
 /// Messages of a request that stand for some entries of the history together.
 #[derive(Debug, Clone)]
@@ -10,7 +10,7 @@ pub struct Unit<M> {
     /// The entries; empty for what is in no history, such as a reminder for this request alone.
     pub stands_for: Range<usize>,
     /// The messages that the model sees in their place.
-    pub shows: Vec<Shown<M>>,
+    pub shows: Vec<ShownMessage<M>>,
     /// The pieces to remember for the next request, if nothing in them changes: those that they were made of. A repair is made
     /// again in each request, because an answer may have arrived.
     remembered: Vec<Piece<M>>,
@@ -42,7 +42,7 @@ impl<M: Clone> Units<M> {
         let mut next = 0;
         let same = |entry: usize| Unit {
             stands_for: entry..entry + 1,
-            shows: vec![Shown::Entry(entry)],
+            shows: vec![ShownMessage::Entry(entry)],
             remembered: vec![Piece::Same(entry..entry + 1)],
             is_transient: false,
             is_repaired: false,
@@ -54,7 +54,7 @@ impl<M: Clone> Units<M> {
                 while let Some((at, message)) = transient.next_if(|(at, _)| *at <= entry) {
                     units.push(Unit {
                         stands_for: at..at,
-                        shows: vec![Shown::Made(message)],
+                        shows: vec![ShownMessage::Made(message)],
                         remembered: Vec::new(),
                         is_transient: true,
                         is_repaired: false,
@@ -83,7 +83,7 @@ impl<M: Clone> Units<M> {
         }
         units.extend(transient.map(|(_, message)| Unit {
             stands_for: next..next,
-            shows: vec![Shown::Made(message)],
+            shows: vec![ShownMessage::Made(message)],
             remembered: Vec::new(),
             is_transient: true,
             is_repaired: false,
@@ -97,7 +97,7 @@ impl<M: Clone> Units<M> {
     }
 
     /// The messages of the request, in order.
-    pub fn shown(&self) -> impl Iterator<Item = &Shown<M>> {
+    pub fn shown(&self) -> impl Iterator<Item = &ShownMessage<M>> {
         self.0.iter().flat_map(|unit| &unit.shows)
     }
 
@@ -145,10 +145,10 @@ impl<M: Clone> Units<M> {
     /// places, are one unit; units that went away belong to the changed one before them, which has the note about them, or
     /// to that behind. `remember` gets the old units and the one that they became.
     fn rewritten(&self, outputs: Vec<Output<M>>, remember: impl Fn(&[Unit<M>], &mut Unit<M>)) -> Units<M> {
-        let shown: Vec<(usize, &Shown<M>)> =
+        let shown: Vec<(usize, &ShownMessage<M>)> =
             self.0.iter().enumerate().flat_map(|(unit, of)| of.shows.iter().map(move |shown| (unit, shown))).collect();
         // The units that each output was made of.
-        let outputs: Vec<(Range<usize>, bool, Shown<M>)> = outputs
+        let outputs: Vec<(Range<usize>, bool, ShownMessage<M>)> = outputs
             .into_iter()
             .map(|output| {
                 let units =
@@ -157,7 +157,7 @@ impl<M: Clone> Units<M> {
                         _ => 0..0,
                     };
                 let is_same = output.made.is_none();
-                let message = output.made.map_or_else(|| shown[output.of.start].1.clone(), Shown::Made);
+                let message = output.made.map_or_else(|| shown[output.of.start].1.clone(), ShownMessage::Made);
                 (units, is_same, message)
             })
             .collect();
@@ -167,14 +167,14 @@ impl<M: Clone> Units<M> {
             later[index] = if units.is_empty() { later[index + 1] } else { later[index + 1].min(units.start) };
         }
 
-        let mut groups: Vec<Group<M>> = Vec::new();
+        let mut groups: Vec<UnitGroup<M>> = Vec::new();
         let (mut from, mut end) = (0, 0);
         for index in 0..outputs.len() {
             end = end.max(outputs[index].0.end);
             if end > later[index + 1] {
                 continue; // A later output is made of what stands before.
             }
-            groups.push(Group::of(&outputs[from..=index], end, &self.0));
+            groups.push(UnitGroup::of(&outputs[from..=index], end, &self.0));
             from = index + 1;
         }
 
@@ -203,42 +203,42 @@ impl<M: Clone> Units<M> {
 }
 
 /// Outputs in a row, and the units that they were made of.
-struct Group<M> {
+struct UnitGroup<M> {
     units: Range<usize>,
-    shows: Vec<Shown<M>>,
+    shows: Vec<ShownMessage<M>>,
     is_same: bool,
 }
 
-impl<M: Clone> Group<M> {
+impl<M: Clone> UnitGroup<M> {
     /// `end` is the first unit behind all that were used so far.
-    fn of(outputs: &[(Range<usize>, bool, Shown<M>)], end: usize, all: &[Unit<M>]) -> Group<M> {
+    fn of(outputs: &[(Range<usize>, bool, ShownMessage<M>)], end: usize, all: &[Unit<M>]) -> UnitGroup<M> {
         let start = outputs.iter().filter(|(units, ..)| !units.is_empty()).map(|(units, ..)| units.start).min();
         let units = start.map_or(end..end, |start| start..end);
-        let shows: Vec<Shown<M>> = outputs.iter().map(|(.., shown)| shown.clone()).collect();
+        let shows: Vec<ShownMessage<M>> = outputs.iter().map(|(.., shown)| shown.clone()).collect();
         // All that one unit shows, in its order.
         let is_same = units.len() == 1
             && outputs.iter().all(|(_, is_same, _)| *is_same)
             && all[units.start].shows.len() == shows.len()
             && outputs.is_sorted_by_key(|(units, ..)| units.start);
-        Group { units, shows, is_same }
+        UnitGroup { units, shows, is_same }
     }
 }
 
 /// Gives every unit between two groups, of which nothing is shown any more, to one of them, or makes a group of them.
-fn close_gaps<M>(groups: Vec<Group<M>>, all: &[Unit<M>]) -> Vec<Group<M>> {
-    let mut closed: Vec<Group<M>> = Vec::with_capacity(groups.len());
+fn close_gaps<M>(groups: Vec<UnitGroup<M>>, all: &[Unit<M>]) -> Vec<UnitGroup<M>> {
+    let mut closed: Vec<UnitGroup<M>> = Vec::with_capacity(groups.len());
     let mut next = 0;
-    let behind = Group { units: all.len()..all.len(), shows: Vec::new(), is_same: true };
+    let behind = UnitGroup { units: all.len()..all.len(), shows: Vec::new(), is_same: true };
     for mut group in groups.into_iter().chain(std::iter::once(behind)) {
         let gap = next..group.units.start.max(next);
         if all[gap.clone()].iter().all(|unit| unit.shows.is_empty()) {
             // Nothing was shown of them before.
-            closed.extend(gap.map(|unit| Group { units: unit..unit + 1, shows: Vec::new(), is_same: true }));
+            closed.extend(gap.map(|unit| UnitGroup { units: unit..unit + 1, shows: Vec::new(), is_same: true }));
         } else {
             match closed.last_mut() {
                 Some(before) if !before.is_same => before.units.end = gap.end,
                 _ if !group.is_same => group.units.start = gap.start,
-                _ => closed.push(Group { units: gap, shows: Vec::new(), is_same: false }),
+                _ => closed.push(UnitGroup { units: gap, shows: Vec::new(), is_same: false }),
             }
         }
         next = group.units.end;

@@ -23,7 +23,7 @@ pub(super) struct Composition<'a, N> {
 pub(super) enum Material<'a, N> {
     Part {
         node: N,
-        place: Place,
+        place: EntryPart,
         id: Option<&'a str>,
         tool: Option<&'a str>,
     },
@@ -60,14 +60,14 @@ impl<N> Material<'_, N> {
 
 /// A part of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct EntryPart {
     pub(super) entry: usize,
     pub(super) part: usize,
 }
 
 /// The pieces that share an entry, in a format whose messages may span several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sharing {
+enum SharedEntries {
     /// All of them. `openai_responses` makes an item of each part by itself.
     All,
     /// New pieces with the text beside them, and all results: Anthropic wants them in the next message.
@@ -79,35 +79,35 @@ enum Sharing {
     Own,
 }
 
-impl Sharing {
-    fn of(format: Format) -> Sharing {
+impl SharedEntries {
+    fn of(format: Format) -> SharedEntries {
         match format {
-            Format::Bedrock | Format::OpenAiResponses => Sharing::All,
-            Format::Anthropic => Sharing::Beside,
-            Format::Gemini => Sharing::Results,
-            Format::OpenAi | Format::AiSdk => Sharing::Own,
+            Format::Bedrock | Format::OpenAiResponses => SharedEntries::All,
+            Format::Anthropic => SharedEntries::Beside,
+            Format::Gemini => SharedEntries::Results,
+            Format::OpenAi | Format::AiSdk => SharedEntries::Own,
         }
     }
 
     /// True if the results that a message begins with share an entry, where they stay as they came or do not.
     fn of_results(self, stay: bool) -> bool {
-        self == Sharing::Results || self == Sharing::Beside && !stay
+        self == SharedEntries::Results || self == SharedEntries::Beside && !stay
     }
 
     /// True if neighbours share an entry of which one was not there before.
     fn of_new(self, before: &Run, after: &Run) -> bool {
         let changes = |run: &Run| run.like.is_some() && run.stays.is_none();
         let one_is_new = before.like.is_none() || after.like.is_none();
-        one_is_new && (self == Sharing::Beside || changes(before) || changes(after))
+        one_is_new && (self == SharedEntries::Beside || changes(before) || changes(after))
     }
 
     /// True if neighbours of what a model says share an entry, since the format would not read them as one message: in Gemini
     /// words behind calls, in Chat and the AI SDK anything behind calls.
     fn of_answers(self, before: &Run, after: &Run) -> bool {
         match self {
-            Sharing::Results => before.calls && !after.calls,
-            Sharing::Own => before.calls,
-            Sharing::All | Sharing::Beside => false,
+            SharedEntries::Results => before.calls && !after.calls,
+            SharedEntries::Own => before.calls,
+            SharedEntries::All | SharedEntries::Beside => false,
         }
     }
 }
@@ -135,8 +135,8 @@ pub(super) fn runs<T>(
     pieces: &[Piece],
     is_pinned: impl Fn(usize) -> bool,
 ) -> Vec<Run> {
-    let sharing = Sharing::of(format);
-    if sharing == Sharing::All {
+    let sharing = SharedEntries::of(format);
+    if sharing == SharedEntries::All {
         let own = like.map(|message| conversation.messages[message].span.entries()).unwrap_or_default();
         let of_pieces = pieces.iter().filter_map(|piece| entry_of(conversation, piece));
         let entries: Vec<usize> = if own.is_empty() { of_pieces.collect() } else { own.collect() };
@@ -158,7 +158,7 @@ pub(super) fn runs<T>(
     for run in &mut by_entry {
         let pieces = &pieces[run.pieces.clone()];
         let results = pieces.iter().filter(|piece| piece.is_result(conversation)).count();
-        let parts_ways = sharing == Sharing::Results && results > 0 && results < pieces.len();
+        let parts_ways = sharing == SharedEntries::Results && results > 0 && results < pieces.len();
         run.stays = run.like.filter(|_| !parts_ways && is_whole(conversation, role, pieces));
     }
     let begins_with_result = |run: &Run| pieces[run.pieces.start].is_result(conversation);

@@ -5,7 +5,7 @@
 
 use super::key::Key;
 use super::node::{Kind, Node};
-use crate::media::{Base64, Content, Media, MediaKind, Opened, data_of_url, open_document};
+use crate::media::{Base64, Content, DocumentContent, Media, MediaKind, data_of_url, open_document};
 use crate::message::Document;
 
 /// The raw bytes of a node.
@@ -73,8 +73,8 @@ pub(super) fn held<N: Node>(source: Option<N>, kind: MediaKind) -> Media {
 pub(super) fn file_of<N: Node>(name: Option<N::Text>, source: Option<N>) -> Document<N::Text> {
     let mut document = Document { texts: name.into_iter().collect(), media: vec![] };
     match source.and_then(|source| read_content(&source, open_document)) {
-        Some(Opened::Text(text)) => document.texts.push(text.into()),
-        Some(Opened::Sized(media)) => document.media.push(media),
+        Some(DocumentContent::Text(text)) => document.texts.push(text.into()),
+        Some(DocumentContent::Sized(media)) => document.media.push(media),
         None => document.media.push(Media::unknown(MediaKind::Document)),
     }
     document
@@ -109,8 +109,8 @@ fn read_source<N: Node>(source: &N, document: &mut Document<N::Text>) -> Option<
         }
     } else {
         match read_content(source, open_document)? {
-            Opened::Text(text) => document.texts.push(text.into()),
-            Opened::Sized(media) => document.media.push(media),
+            DocumentContent::Text(text) => document.texts.push(text.into()),
+            DocumentContent::Sized(media) => document.media.push(media),
         }
     }
     Some(())

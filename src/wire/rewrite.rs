@@ -9,7 +9,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 
 use super::change::{Arguments, Change, EntryEdit, Piece};
-use super::compose::{Composition, Material, Place, Run, runs};
+use super::compose::{Composition, EntryPart, Material, Run, runs};
 use super::content::pin_of;
 use super::dialect;
 use super::format::Format;
@@ -176,7 +176,7 @@ fn material<'a, N: Build, T>(
 ) -> Material<'a, N> {
     let place = |message: &usize, part: &usize| {
         let (entry, first) = conversation.messages[*message].span.entry_of(*part);
-        Place { entry, part: *part - first }
+        EntryPart { entry, part: *part - first }
     };
     match piece {
         Piece::Part { message, part, id, tool } => {

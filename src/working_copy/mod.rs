@@ -12,14 +12,14 @@ mod reach;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::edit::Place;
+use crate::edit::ItemPlace;
 use crate::invariants::{CutPoints, Opening, Pairs, droppable, opening};
 use crate::ledger::Measured;
 use crate::message::{Conversation, Message, Pin, Role, Text};
 use crate::policy::{Policy, StageName};
 pub use bounds::Bounds;
 pub use proposal::{Cut, Proposal};
-pub use pruning::{PartChange, PartCut, Rewriting, Rewritten, Successor};
+pub use pruning::{ArgumentsRewrite, PartChange, PartCut, RewrittenArgument, Successor};
 use reach::{fixed, musts};
 pub use reach::{last_requests, noted, requests};
 
@@ -44,7 +44,7 @@ pub struct WorkingCopy<'a, T> {
     kept: Vec<Keeping>,
     removed: Vec<bool>,
     /// The accepted cut of each item, in the order of the conversation.
-    cuts: Vec<Option<(Place, Cut)>>,
+    cuts: Vec<Option<(ItemPlace, Cut)>>,
     /// Tokens of the older notes in messages that stay, which go with the gap behind them.
     replaced: Vec<usize>,
     /// The accepted changes of other parts.
@@ -163,7 +163,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         !self.removed[message] && self.conversation.messages[message].pin == Pin::Free
     }
 
-    fn item_tokens(&self, place: Place) -> usize {
+    fn item_tokens(&self, place: ItemPlace) -> usize {
         match &self.cuts[self.index_of(place)] {
             Some((_, cut)) => self.most_of(cut),
             None => self.tokens.item(place.message, place.part, place.item),
@@ -179,7 +179,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
     }
 
     /// True if an item is to be shortened.
-    pub fn is_cut(&self, place: Place) -> bool {
+    pub fn is_cut(&self, place: ItemPlace) -> bool {
         self.cuts[self.index_of(place)].is_some()
     }
 
@@ -188,7 +188,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         &self.droppable
     }
 
-    fn index_of(&self, place: Place) -> usize {
+    fn index_of(&self, place: ItemPlace) -> usize {
         self.tokens.item_index(place.message, place.part, place.item)
     }
 
@@ -210,7 +210,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         self.policy.stages.contains(&StageName::Digest)
     }
 
-    fn shorten(&mut self, stage: StageName, place: Place, keep: usize) {
+    fn shorten(&mut self, stage: StageName, place: ItemPlace, keep: usize) {
         let keep = if self.is_digested() { 0 } else { keep };
         let now = self.item_tokens(place);
         let then = keep + self.bounds.mark;
@@ -284,7 +284,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
     }
 
     /// The shortenings, in the order of the conversation.
-    pub fn cuts(&self) -> impl Iterator<Item = (Place, Cut)> + '_ {
+    pub fn cuts(&self) -> impl Iterator<Item = (ItemPlace, Cut)> + '_ {
         self.cuts.iter().flatten().cloned()
     }
 

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::pruning::{Rewriting, Successor};
-use crate::edit::Place;
+use super::pruning::{ArgumentsRewrite, Successor};
+use crate::edit::ItemPlace;
 use crate::policy::StageName;
 
 /// A shortening that the planner accepted.
@@ -26,14 +26,14 @@ pub enum Proposal {
     /// Keep only so many tokens of an item.
     Shorten {
         /// The item.
-        place: Place,
+        place: ItemPlace,
         /// Tokens of its text to keep.
         keep: usize,
     },
     /// Keep nothing of an item, because of something that came later.
     Supersede {
         /// The item.
-        place: Place,
+        place: ItemPlace,
         /// The later content.
         by: Successor,
     },
@@ -44,7 +44,7 @@ pub enum Proposal {
         /// Its place there.
         part: usize,
         /// The texts.
-        rewriting: Rewriting,
+        rewriting: ArgumentsRewrite,
     },
     /// Keep only so many tokens of a text of a message, and of a note about earlier removals only its first line.
     Condense {

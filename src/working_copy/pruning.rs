@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Cut, Keeping, WorkingCopy, noted};
-use crate::edit::Place;
+use crate::edit::ItemPlace;
 use crate::message::{Part, Role, Text};
 use crate::policy::StageName;
 use crate::store::Went;
@@ -21,16 +21,16 @@ pub struct Successor {
 
 /// Texts in the arguments of a call that are to give way to a line each.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rewriting {
+pub struct ArgumentsRewrite {
     /// The file that they are of.
     pub path: String,
     /// The texts, in their order.
-    pub texts: Vec<Rewritten>,
+    pub texts: Vec<RewrittenArgument>,
 }
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rewritten {
+pub struct RewrittenArgument {
     /// The way to it.
     pub steps: Vec<Step>,
     /// Its position in the JSON of the arguments.
@@ -45,7 +45,7 @@ pub struct Rewritten {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartChange {
     /// Texts in the arguments of a call become lines.
-    Rewrite(Rewriting),
+    Rewrite(ArgumentsRewrite),
     /// So many tokens of a text are kept.
     Condense(usize),
     /// It goes away.
@@ -66,7 +66,7 @@ pub struct PartCut {
 }
 
 impl<T: Text> WorkingCopy<'_, T> {
-    pub(super) fn supersede(&mut self, stage: StageName, place: Place, by: Successor) {
+    pub(super) fn supersede(&mut self, stage: StageName, place: ItemPlace, by: Successor) {
         let (now, then) = (self.item_tokens(place), self.bounds.superseded);
         // A message that must stay can outlive a successor that may be removed; any other older message is removed
         // before it.
@@ -81,7 +81,7 @@ impl<T: Text> WorkingCopy<'_, T> {
         self.total = self.total - now + then;
     }
 
-    pub(super) fn rewrite(&mut self, stage: StageName, message: usize, part: usize, rewriting: Rewriting) {
+    pub(super) fn rewrite(&mut self, stage: StageName, message: usize, part: usize, rewriting: ArgumentsRewrite) {
         if let Part::Call { id, name, input } = &self.conversation.messages[message].parts[part] {
             let at_most = self.most_of_call(&rewriting, [id, name, input]);
             self.change_part(stage, (message, part), PartChange::Rewrite(rewriting), at_most);
@@ -119,7 +119,7 @@ impl<T: Text> WorkingCopy<'_, T> {
     }
 
     /// The most tokens that a call takes with other arguments.
-    fn most_of_call(&self, rewriting: &Rewriting, [id, name, input]: [&T; 3]) -> usize {
+    fn most_of_call(&self, rewriting: &ArgumentsRewrite, [id, name, input]: [&T; 3]) -> usize {
         /// Bytes of names and short values for each token: denser than any but random ones. Where it is not enough, the
         /// plan comes out too large and is made again, tighter.
         const BYTES_A_TOKEN: usize = 2;

@@ -1,11 +1,11 @@
 //! The reach of stages: the recent messages, those that must stay, and the parts that may be shortened.
 
 use super::WorkingCopy;
-use crate::edit::Place;
+use crate::edit::ItemPlace;
 use crate::message::{Conversation, Item, Message, Part, Pin, Role, Text};
 use crate::numbers::share;
 use crate::policy::{Level, Policy};
-use crate::store::{Noted, noted_removals};
+use crate::store::{RemovalNote, noted_removals};
 use crate::validity::LOST_CALL;
 
 impl<'a, T: Text> WorkingCopy<'a, T> {
@@ -30,7 +30,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
 
     /// Every item of a tool result that may be shortened at `level`, oldest first, with the most tokens that it takes now.
     /// Items that the engine does not understand are kept whole.
-    pub fn shortenable<'b>(&'b self, level: &Level) -> impl Iterator<Item = (Place, usize)> + use<'b, 'a, T> {
+    pub fn shortenable<'b>(&'b self, level: &Level) -> impl Iterator<Item = (ItemPlace, usize)> + use<'b, 'a, T> {
         let results = || {
             let messages = self.conversation.messages.iter().enumerate();
             let parts = messages.flat_map(|(message, content)| {
@@ -51,7 +51,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         touched.flat_map(move |(message, part, items)| {
             let texts = items.iter().enumerate().filter(|(_, item)| matches!(item, Item::Text(_) | Item::Json(_)));
             texts.map(move |(item, _)| {
-                let place = Place { message, part, item };
+                let place = ItemPlace { message, part, item };
                 (place, self.item_tokens(place))
             })
         })
@@ -59,7 +59,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
 }
 
 /// Reads a part as a note about removed messages, if it is one.
-pub fn noted<T: Text>(part: &Part<T>) -> Option<Noted<'_>> {
+pub fn noted<T: Text>(part: &Part<T>) -> Option<RemovalNote<'_>> {
     match part {
         Part::Text(text) => noted_removals(text),
         _ => None,

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ullage::ledger::{EntryDigest, entry_digests};
 use ullage::message::{Conversation, Message, Part, Pin, Role, Span};
-use ullage::view::{Compaction, Index, Output, Piece, Prefixes, Shown, Units, View, share_compactions};
+use ullage::view::{Compaction, Index, Output, Piece, Prefixes, ShownMessage, Units, View, share_compactions};
 
 /// A message that is not in the history, named by a number.
 type Made = u32;
@@ -17,7 +17,7 @@ fn left(pieces: Vec<Piece<Made>>) -> Compaction<Made> {
     Compaction { pieces, left: 1_000, asked: None }
 }
 
-fn shown(units: &Units<Made>) -> Vec<Shown<Made>> {
+fn shown(units: &Units<Made>) -> Vec<ShownMessage<Made>> {
     units.shown().cloned().collect()
 }
 
@@ -90,8 +90,11 @@ fn fates() -> impl Strategy<Value = Vec<Fate>> {
 }
 
 /// The part of a request that the outputs show.
-fn told(outputs: &[Output<Made>], before: &[Shown<Made>]) -> Vec<Shown<Made>> {
-    outputs.iter().map(|output| output.made.map_or_else(|| before[output.of.start].clone(), Shown::Made)).collect()
+fn told(outputs: &[Output<Made>], before: &[ShownMessage<Made>]) -> Vec<ShownMessage<Made>> {
+    outputs
+        .iter()
+        .map(|output| output.made.map_or_else(|| before[output.of.start].clone(), ShownMessage::Made))
+        .collect()
 }
 
 proptest! {
@@ -112,7 +115,7 @@ proptest! {
         let pieces = view.request(None, &prefixes(&history), None).compaction.pieces;
         let again = shown(&Units::of(pieces, history.len(), Vec::new()));
         prop_assert_eq!(&again[..expected.len()], &expected[..]);
-        let rest: Vec<Shown<Made>> = (count..history.len()).map(Shown::Entry).collect();
+        let rest: Vec<ShownMessage<Made>> = (count..history.len()).map(ShownMessage::Entry).collect();
         prop_assert_eq!(&again[expected.len()..], &rest[..]);
     }
 
@@ -165,8 +168,8 @@ proptest! {
         let first = view.request(None, &prefixes(&rewound), Some(asked));
         let units = Units::of(first.compaction.pieces.clone(), rewound.len(), Vec::new());
         let before = shown(&units);
-        prop_assert!(before.contains(&Shown::Entry(rewound.len() - 1)));
-        prop_assert!(before.contains(&Shown::Entry(asked)));
+        prop_assert!(before.contains(&ShownMessage::Entry(rewound.len() - 1)));
+        prop_assert!(before.contains(&ShownMessage::Entry(asked)));
         if first.is_cut {
             view.compacted(None, first.compaction, &prefixes(&rewound));
         }
@@ -235,7 +238,7 @@ proptest! {
 fn what_a_compaction_left_is_known_as_long_as_all_of_it_is_shown() {
     let block = |end: usize| Piece::Block {
         stands_for: end - 1..end,
-        shows: vec![Shown::Made(1)],
+        shows: vec![ShownMessage::Made(1)],
         prefix: prefixes(&[1, 2]).at(end).unwrap(),
     };
     let mut view = View::<Made>::default();
@@ -249,7 +252,14 @@ fn what_a_compaction_left_is_known_as_long_as_all_of_it_is_shown() {
 fn what_is_for_one_request_stands_where_it_was_and_is_not_remembered() {
     let transient = vec![(0, 1), (2, 2), (3, 3)];
     let units = Units::of(Vec::new(), 3, transient);
-    let expected = [Shown::Made(1), Shown::Entry(0), Shown::Entry(1), Shown::Made(2), Shown::Entry(2), Shown::Made(3)];
+    let expected = [
+        ShownMessage::Made(1),
+        ShownMessage::Entry(0),
+        ShownMessage::Entry(1),
+        ShownMessage::Made(2),
+        ShownMessage::Entry(2),
+        ShownMessage::Made(3),
+    ];
     assert_eq!(shown(&units), expected);
     assert_eq!(units.pieces(), [Piece::Same(0..3)]);
 }
@@ -258,7 +268,7 @@ fn what_is_for_one_request_stands_where_it_was_and_is_not_remembered() {
 fn only_some_compactions_and_budgets_are_kept() {
     let mut view = View::<Made>::default();
     let block =
-        |end: usize| vec![Piece::Block { stands_for: 0..end, shows: vec![Shown::Made(1)], prefix: end as u128 }];
+        |end: usize| vec![Piece::Block { stands_for: 0..end, shows: vec![ShownMessage::Made(1)], prefix: end as u128 }];
     let forgotten: usize = (1..100).map(|end| view.compacted(None, left(block(end)), &prefixes(&[1])).len()).sum();
     assert!((90..99).contains(&forgotten));
     let forgotten: usize =
@@ -296,7 +306,7 @@ fn the_order_of_keys_makes_no_other_entry_and_the_order_of_a_list_does() {
 
 #[test]
 fn what_was_put_in_serves_no_other_history() {
-    let inserted = Piece::Block { stands_for: 0..0, shows: vec![Shown::Made(1)], prefix: 0 };
+    let inserted = Piece::Block { stands_for: 0..0, shows: vec![ShownMessage::Made(1)], prefix: 0 };
     let gone = Piece::Block { stands_for: 1..3, shows: vec![], prefix: prefixes(&[1, 2, 3]).at(3).unwrap() };
     for pieces in [vec![inserted.clone()], vec![inserted, Piece::Same(0..1), gone]] {
         let mut view = View::<Made>::default();

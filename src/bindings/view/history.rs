@@ -8,7 +8,7 @@ use pyo3::types::PyList;
 use crate::bindings::pending_exception::host_error;
 use crate::engine::require_entry;
 use crate::error::Result as CoreResult;
-use crate::view::{Shown, Units};
+use crate::view::{ShownMessage, Units};
 
 /// A message that is not in the history.
 pub(super) type Made = Arc<Py<PyAny>>;
@@ -74,8 +74,8 @@ impl<'py> History<'py> {
 /// The messages that a request shows.
 pub(super) fn shown<'py>(history: &Bound<'py, PyList>, units: &Units<Made>) -> PyResult<Bound<'py, PyList>> {
     let shown = units.shown().map(|shown| match shown {
-        Shown::Entry(entry) => history.get_item(*entry),
-        Shown::Made(message) => Ok(message.bind(history.py()).clone()),
+        ShownMessage::Entry(entry) => history.get_item(*entry),
+        ShownMessage::Made(message) => Ok(message.bind(history.py()).clone()),
     });
     PyList::new(history.py(), shown.collect::<PyResult<Vec<_>>>()?)
 }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::bindings::engine::PyEngine;
 use crate::ledger::entry_digests;
 use crate::shared::Locked;
-use crate::view::{Found, Index, Prefixes};
+use crate::view::{FoundView, Index, Prefixes};
 
 /// Bytes of a token in a decision, by which the size of a view's decisions is estimated.
 const TOKEN_BYTES: usize = 4;
@@ -31,7 +31,7 @@ pub struct PyViewLookup {
     prefixes: Prefixes,
     /// Bytes of its texts.
     bytes: usize,
-    found: Option<Found<Arc<Py<PyAny>>>>,
+    found: Option<FoundView<Arc<Py<PyAny>>>>,
 }
 
 #[pymethods]

@@ -41,7 +41,7 @@ pub(super) struct Ready {
 }
 
 /// A history that was read.
-pub(super) struct Known {
+pub(super) struct KnownHistory {
     entries: Entries,
     /// The strings in its messages; `None` where the host promises that messages do not change.
     contents: Option<Contents>,
@@ -55,10 +55,10 @@ pub(super) struct Known {
     ready: Vec<Ready>,
 }
 
-impl Known {
+impl KnownHistory {
     /// A history of which nothing is read yet.
-    pub fn new(py: Python<'_>, format: Format, promise: Promise) -> PyResult<Known> {
-        Ok(Known {
+    pub fn new(py: Python<'_>, format: Format, promise: Promise) -> PyResult<KnownHistory> {
+        Ok(KnownHistory {
             entries: Entries::of(&PyList::empty(py))?,
             contents: (promise == Promise::MayChange).then(Contents::default),
             format,
@@ -126,11 +126,11 @@ impl Known {
 
 /// The histories that were read last. Every request comes out the same without.
 #[derive(Default)]
-pub(super) struct Histories(Shared<Vec<Known>>);
+pub(super) struct Histories(Shared<Vec<KnownHistory>>);
 
 impl Histories {
     /// Takes out the longest that a history begins with.
-    pub fn take(&self, history: &Bound<'_, PyList>) -> Option<Known> {
+    pub fn take(&self, history: &Bound<'_, PyList>) -> Option<KnownHistory> {
         let mut all = self.0.lock()?;
         let begins = all.iter().enumerate().filter(|(_, known)| known.begins(history));
         let (at, _) = begins.max_by_key(|(_, known)| known.entries.len())?;
@@ -138,7 +138,7 @@ impl Histories {
     }
 
     /// Keeps a history, in place of the oldest where there are too many.
-    pub fn keep(&self, known: Known) {
+    pub fn keep(&self, known: KnownHistory) {
         let mut oldest = None;
         if let Some(mut all) = self.0.lock() {
             if all.len() == KEPT {

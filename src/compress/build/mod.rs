@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use progress::{Verbs, is_summary, verb};
 
 use super::outline::{Outline, Rank};
-use super::ranked::{Ranked, Reports};
+use super::ranked::{RankedLines, Reports};
 use super::sample::Sample;
 use crate::numbers::thousands;
 
@@ -52,7 +52,7 @@ fn bare(line: &str) -> &str {
 
 /// The output as pieces. O(length).
 pub(super) fn outline(text: &str) -> Outline<'_> {
-    let mut build = Ranked::of(text, Reports::ByWords);
+    let mut build = RankedLines::of(text, Reports::ByWords);
     let mut verbs = Verbs::default();
     let mut first = None;
     let mut warnings: HashMap<u64, (usize, usize), RandomState> = HashMap::default();
@@ -94,24 +94,24 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
 }
 
 /// Returns the severity of the diagnostic that begins here, perhaps after lines that say where it is.
-fn severity_from(build: &Ranked<'_>, index: usize) -> Option<Severity> {
+fn severity_from(build: &RankedLines<'_>, index: usize) -> Option<Severity> {
     let start = (index..build.len()).take(LONGEST).find(|index| !introduces(bare(build.line(*index))))?;
     diagnostic(bare(build.line(start)))
 }
 
 /// The lines of the diagnostic that begins at `start`, with what introduces it.
-fn block(build: &Ranked<'_>, start: usize) -> Range<usize> {
+fn block(build: &RankedLines<'_>, start: usize) -> Range<usize> {
     let header = (start..build.len()).find(|index| !introduces(bare(build.line(*index)))).unwrap_or(start);
     let end = (header + 1..build.len()).find(|index| !continues(bare(build.line(*index)))).unwrap_or(build.len());
     start..end
 }
 
 /// The first line of a block that is a diagnostic.
-fn header(build: &Ranked<'_>, block: &Range<usize>) -> usize {
+fn header(build: &RankedLines<'_>, block: &Range<usize>) -> usize {
     block.clone().find(|index| diagnostic(bare(build.line(*index))).is_some()).unwrap_or(block.start)
 }
 
-fn mark_error(build: &mut Ranked<'_>, block: Range<usize>, kinds: &mut HashMap<u64, usize, RandomState>) {
+fn mark_error(build: &mut RankedLines<'_>, block: Range<usize>, kinds: &mut HashMap<u64, usize, RandomState>) {
     let header = header(build, &block);
     let turn = kinds.entry(kind(bare(build.line(header)))).or_default();
     *turn += 1;
@@ -131,7 +131,11 @@ fn mark_error(build: &mut Ranked<'_>, block: Range<usize>, kinds: &mut HashMap<u
     build.reports(header, Reports::Failure);
 }
 
-fn mark_warning(build: &mut Ranked<'_>, block: Range<usize>, kinds: &mut HashMap<u64, (usize, usize), RandomState>) {
+fn mark_warning(
+    build: &mut RankedLines<'_>,
+    block: Range<usize>,
+    kinds: &mut HashMap<u64, (usize, usize), RandomState>,
+) {
     let header = header(build, &block);
     let (_, turn) = kinds.entry(kind(bare(build.line(header)))).or_insert((header, 0));
     *turn += 1;

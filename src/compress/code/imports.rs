@@ -1,7 +1,7 @@
 //! The imports of a file in one line.
 
 use super::super::outline::Rank;
-use super::super::ranked::Ranked;
+use super::super::ranked::RankedLines;
 use super::declaration::{Declaration, declaration};
 
 /// Characters of names that are shown.
@@ -11,7 +11,7 @@ const SHOWN: usize = 160;
 const LEAST: usize = 3;
 
 /// Names what the file imports in front of its first import.
-pub(super) fn summarize(code: &mut Ranked<'_>, lines: &[&str]) {
+pub(super) fn summarize(code: &mut RankedLines<'_>, lines: &[&str]) {
     let is_import = |line: &str| !line.starts_with([' ', '\t']) && declaration(line) == Some(Declaration::Import);
     let imports: Vec<usize> = (0..lines.len()).filter(|index| is_import(lines[*index])).collect();
     let Some(first) = imports.first() else { return };

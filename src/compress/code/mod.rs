@@ -10,7 +10,7 @@ mod settings;
 use declaration::{Declaration, declaration};
 
 use super::outline::{Outline, Rank};
-use super::ranked::{Ranked, Reports, indent};
+use super::ranked::{RankedLines, Reports, indent};
 use super::sample::Sample;
 
 /// Of a hundred lines, so many must look like code; fewer where the tool reads files or numbers lines.
@@ -63,7 +63,7 @@ fn number(line: &str) -> Option<(usize, &str)> {
 }
 
 /// The number of the first line, if the lines are numbered one after the other.
-fn first_number(code: &Ranked<'_>) -> Option<usize> {
+fn first_number(code: &RankedLines<'_>) -> Option<usize> {
     let first = number(code.line(0))?.0;
     let follows = |index: usize| number(code.line(index)).is_none_or(|(number, _)| number == first + index);
     (code.len() > 1 && number(code.line(1)).is_some() && (1..code.len()).all(follows)).then_some(first)
@@ -71,7 +71,7 @@ fn first_number(code: &Ranked<'_>) -> Option<usize> {
 
 /// The code as pieces. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
-    let mut code = Ranked::of(text, Reports::ByForm);
+    let mut code = RankedLines::of(text, Reports::ByForm);
     if code.len() == 0 {
         return None;
     }
@@ -102,7 +102,7 @@ struct Block {
     lines: usize,
 }
 
-fn mark(code: &mut Ranked<'_>, lines: &[&str]) {
+fn mark(code: &mut RankedLines<'_>, lines: &[&str]) {
     let mut blocks: Vec<Block> = Vec::new();
     let mut index = 0;
     while index < lines.len() {
@@ -144,7 +144,7 @@ fn mark(code: &mut Ranked<'_>, lines: &[&str]) {
 }
 
 /// A comment, a field, or a statement.
-fn mark_other(code: &mut Ranked<'_>, lines: &[&str], index: usize, block: Option<&mut Block>) {
+fn mark_other(code: &mut RankedLines<'_>, lines: &[&str], index: usize, block: Option<&mut Block>) {
     let line = lines[index];
     if is_comment(line.trim()) {
         let is_first = index == 0 || !is_comment(lines[index - 1].trim());
@@ -190,7 +190,7 @@ fn end_of_signature(lines: &[&str], start: usize) -> usize {
 }
 
 /// The first line of a docstring under a signature.
-fn mark_doc(code: &mut Ranked<'_>, lines: &[&str], index: usize) {
+fn mark_doc(code: &mut RankedLines<'_>, lines: &[&str], index: usize) {
     let Some(line) = lines.get(index).map(|line| line.trim()) else { return };
     if ["\"\"\"", "'''", "r\"\"\""].iter().any(|start| line.starts_with(start)) {
         code.set(index, Rank::Sample);

@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::super::outline::Rank;
-use super::super::ranked::{Ranked, indent};
+use super::super::ranked::{RankedLines, indent};
 use crate::numbers::thousands;
 
 /// Of a hundred lines, so many must be settings.
@@ -54,7 +54,7 @@ fn key(body: &str) -> Option<&str> {
 const ALIKE: usize = 3;
 
 /// Ranks the lines by their level, and by how often the same key stood at the same place before.
-pub(super) fn mark(code: &mut Ranked<'_>, lines: &[&str]) {
+pub(super) fn mark(code: &mut RankedLines<'_>, lines: &[&str]) {
     // The width of the first indentation is that of a level.
     let step = lines.iter().map(|line| indent(line)).find(|width| *width > 0).unwrap_or(2);
     let places = places(lines);

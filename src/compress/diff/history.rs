@@ -1,7 +1,7 @@
 //! `git log`, with `--stat` or without, and `git diff --stat`: commits with their subjects, and how much each changed.
 
 use super::super::outline::{Outline, Rank};
-use super::super::ranked::{Ranked, Reports};
+use super::super::ranked::{RankedLines, Reports};
 use super::super::sample::Sample;
 use crate::numbers::thousands;
 
@@ -32,7 +32,7 @@ pub(in crate::compress) fn claims(sample: &Sample<'_>) -> bool {
 
 /// The commits. `None` if there are none. O(length).
 pub(in crate::compress) fn outline(text: &str) -> Option<Outline<'_>> {
-    let mut history = Ranked::of(text, Reports::ByForm);
+    let mut history = RankedLines::of(text, Reports::ByForm);
     let starts: Vec<usize> = (0..history.len()).filter(|index| name(history.line(*index)).is_some()).collect();
     if !starts.is_empty() {
         history.before(0, NOTE.to_owned(), Rank::Key);
@@ -81,7 +81,7 @@ pub(in crate::compress) fn outline(text: &str) -> Option<Outline<'_>> {
 }
 
 /// `commit 0123456789ab, 6 files`: the name short, and how many files changed.
-fn history_name(history: &Ranked<'_>, start: usize, end: usize) -> Option<String> {
+fn history_name(history: &RankedLines<'_>, start: usize, end: usize) -> Option<String> {
     let line = (start < end).then(|| history.line(start))?;
     let name = name(line)?;
     let files = (start..end).filter(|index| changed(history.line(*index)).is_some()).count();
@@ -127,7 +127,7 @@ fn is_sum(line: &str) -> bool {
 }
 
 /// Ranks the files that changed most.
-fn mark_files(history: &mut Ranked<'_>, files: &[usize], most: usize) {
+fn mark_files(history: &mut RankedLines<'_>, files: &[usize], most: usize) {
     let mut by_size = files.to_vec();
     by_size.sort_by_key(|index| std::cmp::Reverse(changed(history.line(*index))));
     for (turn, index) in by_size.into_iter().enumerate() {

@@ -14,7 +14,7 @@ use read::{FileChange, read};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::outline::{Outline, Rank};
-use super::ranked::{Ranked, Reports};
+use super::ranked::{RankedLines, Reports};
 use super::sample::Sample;
 use crate::numbers::thousands;
 
@@ -46,7 +46,7 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
 
 /// The changes. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
-    let mut diff = Ranked::of(text, Reports::ByForm);
+    let mut diff = RankedLines::of(text, Reports::ByForm);
     let (files, others) = read(&diff);
     if files.is_empty() {
         return None;
@@ -69,7 +69,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
 }
 
 /// Names the file with its counts; the lines that say the same again are left out.
-fn mark_header(diff: &mut Ranked<'_>, file: &FileChange<'_>, kind: Kind) {
+fn mark_header(diff: &mut RankedLines<'_>, file: &FileChange<'_>, kind: Kind) {
     const REPEATS: [&str; 7] =
         ["index ", "--- ", "+++ ", "similarity index ", "=====", "new file mode 100644", "deleted file mode 100644"];
     let mut note = if kind == Kind::ByTools { ", written by tools".to_owned() } else { String::new() };
@@ -102,7 +102,7 @@ enum Kind {
 }
 
 /// True if the change is one of a file that no person writes.
-fn is_made_by_tools(diff: &Ranked<'_>, file: &FileChange<'_>) -> bool {
+fn is_made_by_tools(diff: &RankedLines<'_>, file: &FileChange<'_>) -> bool {
     const NAMES: [&str; 16] = [
         "Cargo.lock",
         "package-lock.json",
@@ -135,7 +135,7 @@ fn is_made_by_tools(diff: &Ranked<'_>, file: &FileChange<'_>) -> bool {
 }
 
 /// Ranks the lines of a hunk: what changed, most at its front; nothing of a change that was seen before.
-fn mark_hunk(diff: &mut Ranked<'_>, hunk: Range<usize>, is_shown: bool, seen: &mut HashSet<u64, RandomState>) {
+fn mark_hunk(diff: &mut RankedLines<'_>, hunk: Range<usize>, is_shown: bool, seen: &mut HashSet<u64, RandomState>) {
     // Of a merge, each line has two signs.
     let is_merge = diff.line(hunk.start).starts_with("@@@");
     let is_changed =
@@ -168,7 +168,7 @@ fn mark_hunk(diff: &mut Ranked<'_>, hunk: Range<usize>, is_shown: bool, seen: &m
 }
 
 /// Ranks what stands between the changes: who committed what, and why.
-fn mark_commits(diff: &mut Ranked<'_>, others: &[usize]) {
+fn mark_commits(diff: &mut RankedLines<'_>, others: &[usize]) {
     let mut behind = 0;
     for index in others {
         let line = diff.line(*index);

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::super::ranked::Ranked;
+use super::super::ranked::RankedLines;
 
 /// The changes to one file. All places are indices of lines.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub(super) fn hunk(line: &str) -> Option<Hunk> {
 }
 
 /// The files, and the lines that belong to none. O(length).
-pub(super) fn read<'a>(diff: &Ranked<'a>) -> (Vec<FileChange<'a>>, Vec<usize>) {
+pub(super) fn read<'a>(diff: &RankedLines<'a>) -> (Vec<FileChange<'a>>, Vec<usize>) {
     let (mut files, mut others) = (Vec::<FileChange<'a>>::new(), Vec::new());
     let mut index = 0;
     while index < diff.len() {
@@ -90,7 +90,7 @@ pub(super) fn read<'a>(diff: &Ranked<'a>) -> (Vec<FileChange<'a>>, Vec<usize>) {
 }
 
 /// The path, if the line is the first about a file.
-fn path<'a>(diff: &Ranked<'a>, index: usize, open: Option<&FileChange<'_>>) -> Option<&'a str> {
+fn path<'a>(diff: &RankedLines<'a>, index: usize, open: Option<&FileChange<'_>>) -> Option<&'a str> {
     let line = diff.line(index);
     if let Some(rest) = line.strip_prefix("diff --git ") {
         return Some(rest.rsplit_once(" b/").map_or(rest, |(_, path)| path));
@@ -126,7 +126,7 @@ fn is_header(line: &str) -> bool {
 }
 
 /// Reads to the end of a hunk and counts; the index of the line behind it.
-fn read_hunk(diff: &Ranked<'_>, start: usize, hunk: Hunk, file: &mut FileChange<'_>) -> usize {
+fn read_hunk(diff: &RankedLines<'_>, start: usize, hunk: Hunk, file: &mut FileChange<'_>) -> usize {
     let (mut before, mut after) = (hunk.before, hunk.after);
     let mut index = start + 1;
     while index < diff.len() && (before > 0 || after > 0) {

@@ -67,7 +67,7 @@ impl Candidate {
 }
 
 /// The values that may be kept next, by how much they are wanted.
-type Waiting = BTreeMap<Want, Vec<Candidate>>;
+type Candidates = BTreeMap<Want, Vec<Candidate>>;
 
 /// A limit for the kept values.
 pub(super) struct Limit<'a> {
@@ -112,7 +112,7 @@ impl<'a> Tree<'a> {
         let mut order = Vec::new();
         let mut used = 0;
         // A child has a lower priority than its parent, so nothing is added to those already taken.
-        let mut waiting: Waiting = BTreeMap::from([((self.class(0, 0, Class::Other), 0), vec![Candidate::ROOT])]);
+        let mut waiting: Candidates = BTreeMap::from([((self.class(0, 0, Class::Other), 0), vec![Candidate::ROOT])]);
         while let Some(((class, level), mut candidates)) = waiting.pop_first() {
             if class == Class::Other && level as usize > limit.level {
                 break;
@@ -186,7 +186,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    fn expand(&self, parent: usize, (class, level): Want, waiting: &mut Waiting) {
+    fn expand(&self, parent: usize, (class, level): Want, waiting: &mut Candidates) {
         let is_array = self.tape.node(parent).kind == Kind::Array;
         let children = || self.tape.children(parent).skip(usize::from(!is_array)).step_by(2 - usize::from(is_array));
         let count = children().count();

@@ -83,7 +83,7 @@ pub(in crate::compress) fn is_shortened(text: &str) -> bool {
 }
 
 /// A container that is being written.
-struct Open {
+struct OpenContainer {
     index: usize,
     is_empty: bool,
     /// The next value in it, or its key.
@@ -142,11 +142,11 @@ fn write(tree: &Tree<'_>, kept: &[Kept]) -> String {
     out
 }
 
-fn open(tree: &Tree<'_>, kept: &[Kept], index: usize, out: &mut String) -> Open {
+fn open(tree: &Tree<'_>, kept: &[Kept], index: usize, out: &mut String) -> OpenContainer {
     let is_array = tree.tape.node(index).kind == Kind::Array;
     out.push(if is_array { '[' } else { '{' });
     let is_small = !is_array && is_small(tree, kept, index, index + 2);
-    Open { index, is_empty: true, next: index + 1, is_small, left_out: 0, failures: 0 }
+    OpenContainer { index, is_empty: true, next: index + 1, is_small, left_out: 0, failures: 0 }
 }
 
 /// True if the value is written. An element of an array of which nothing is kept says nothing.
@@ -177,7 +177,7 @@ fn is_small(tree: &Tree<'_>, kept: &[Kept], parent: usize, value: usize) -> bool
 }
 
 /// Writes what was left out since the last mark.
-fn mark(top: &mut Open, is_array: bool, out: &mut String) {
+fn mark(top: &mut OpenContainer, is_array: bool, out: &mut String) {
     if top.left_out == 0 {
         return;
     }

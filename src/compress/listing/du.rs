@@ -1,7 +1,7 @@
 //! `du`: the largest first.
 
 use super::super::outline::{Outline, Rank};
-use super::super::ranked::{Ranked, Reports};
+use super::super::ranked::{RankedLines, Reports};
 
 /// The largest are essential, so many of them.
 const LARGEST: usize = 30;
@@ -24,7 +24,7 @@ pub(super) fn entry(line: &str) -> Option<(u64, &str)> {
 
 /// The list as pieces.
 pub(super) fn outline(text: &str) -> Outline<'_> {
-    let mut list = Ranked::of(text, Reports::ByForm);
+    let mut list = RankedLines::of(text, Reports::ByForm);
     let mut entries: Vec<(u64, usize)> =
         (0..list.len()).filter_map(|index| Some((entry(list.line(index))?.0, index))).collect();
     // The total stands last, whatever its size.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use super::super::outline::{Outline, Rank};
-use super::super::ranked::{Ranked, Reports};
+use super::super::ranked::{RankedLines, Reports};
 use super::entry::{Entry, entry};
 use super::suffixes::{Suffixes, size};
 use crate::numbers::thousands;
@@ -49,7 +49,7 @@ fn folder(line: &str) -> Option<&str> {
 
 /// The list as pieces.
 pub(super) fn outline(text: &str) -> Outline<'_> {
-    let mut list = Ranked::of(text, Reports::ByForm);
+    let mut list = RankedLines::of(text, Reports::ByForm);
     let entries: Vec<Option<Entry<'_>>> = (0..list.len()).map(|index| entry(list.line(index))).collect();
     let files = || entries.iter().flatten().filter(|entry| entry.is_file());
     let mut suffixes = Suffixes::default();
@@ -122,7 +122,7 @@ struct Folder<'a> {
     lines: Range<usize>,
 }
 
-fn folders<'a>(list: &Ranked<'_>, entries: &[Option<Entry<'a>>]) -> Vec<Folder<'a>> {
+fn folders<'a>(list: &RankedLines<'_>, entries: &[Option<Entry<'a>>]) -> Vec<Folder<'a>> {
     let mut folders = vec![Folder { heading: None, path: "", lines: 0..0 }];
     for (index, entry) in entries.iter().enumerate() {
         let is_heading = entry.is_none() && folder(list.line(index)).is_some();

@@ -1,7 +1,7 @@
 //! `find`, `git ls-files`, `fd`, `rg --files`: a path a line. Those of one folder are named under it.
 
 use super::super::outline::{Outline, Rank};
-use super::super::ranked::{Ranked, Reports};
+use super::super::ranked::{RankedLines, Reports};
 use super::suffixes::Suffixes;
 use crate::numbers::thousands;
 
@@ -39,7 +39,7 @@ pub(super) fn is_path(line: &str) -> bool {
 
 /// The list as pieces.
 pub(super) fn outline(text: &str) -> Outline<'_> {
-    let mut list = Ranked::of(text, Reports::ByForm);
+    let mut list = RankedLines::of(text, Reports::ByForm);
     let paths: Vec<(&str, &str)> = (0..list.len()).map(|index| split(list.line(index))).collect();
     let mut suffixes = Suffixes::default();
     paths.iter().filter(|(_, name)| !name.is_empty()).for_each(|(_, name)| suffixes.add(name));

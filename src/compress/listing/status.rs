@@ -1,7 +1,7 @@
 //! `git status`, long and short: what changed before what is untracked.
 
 use super::super::outline::{Outline, Rank};
-use super::super::ranked::{Ranked, Reports};
+use super::super::ranked::{RankedLines, Reports};
 
 /// Entries of a section that are essential.
 const SAMPLES: usize = 10;
@@ -44,7 +44,7 @@ pub(super) fn is_short(line: &str) -> bool {
 
 /// The list as pieces.
 pub(super) fn outline(text: &str) -> Outline<'_> {
-    let mut list = Ranked::of(text, Reports::ByForm);
+    let mut list = RankedLines::of(text, Reports::ByForm);
     let mut turn = 0;
     let mut section = "";
     for index in 0..list.len() {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use super::super::outline::{Outline, Rank};
-use super::super::ranked::{Ranked, Reports};
+use super::super::ranked::{RankedLines, Reports};
 use super::suffixes::Suffixes;
 
 /// Entries of each folder that are essential, if it stands at most so deep.
@@ -29,7 +29,7 @@ fn name(line: &str) -> &str {
 
 /// The list as pieces.
 pub(super) fn outline(text: &str) -> Outline<'_> {
-    let mut list = Ranked::of(text, Reports::ByForm);
+    let mut list = RankedLines::of(text, Reports::ByForm);
     let depths: Vec<usize> = (0..list.len()).map(|index| depth(list.line(index)).unwrap_or(0)).collect();
     let is_folder = |index: usize| depths.get(index + 1).is_some_and(|next| *next > depths[index]);
     let mut suffixes = Suffixes::default();

@@ -32,11 +32,11 @@ const LEAST_OF_EACH: usize = 33;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Group<'a> {
     value: Value<'a>,
-    form: Form,
+    form: GroupForm,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum GroupForm {
     /// It is a group of rows of its own.
     Group,
     /// It is a row among groups.
@@ -72,25 +72,25 @@ pub(super) fn grouped(main: Value<'_>) -> Option<PayloadKind> {
 pub(super) fn groups(main: Value<'_>) -> impl Iterator<Item = Group<'_>> {
     let grouped = grouped(main).is_some();
     let several = grouped && main.kind() == Kind::Array;
-    let form = if grouped { Form::Group } else { Form::Plain };
+    let form = if grouped { GroupForm::Group } else { GroupForm::Plain };
     let each = main.items().filter(move |_| several);
-    let each = each.map(|value| Group { value, form: if is_group(value) { Form::Group } else { Form::Row } });
+    let each = each.map(|value| Group { value, form: if is_group(value) { GroupForm::Group } else { GroupForm::Row } });
     (!several).then_some(Group { value: main, form }).into_iter().chain(each)
 }
 
 impl<'a> Group<'a> {
     /// The value around the rows, if it describes them.
     pub(super) fn around(self) -> Option<Value<'a>> {
-        (self.form == Form::Group).then_some(self.value)
+        (self.form == GroupForm::Group).then_some(self.value)
     }
 
     /// The rows, with their keys where they are members of an object.
     pub(super) fn rows(self) -> impl Iterator<Item = (Option<&'a str>, Value<'a>)> {
         let value = self.value;
         let is = move |form| (self.form == form).then_some(value);
-        let plain = is(Form::Plain).into_iter();
+        let plain = is(GroupForm::Plain).into_iter();
         let members = plain.clone().flat_map(Value::members).map(|(key, row)| (Some(key), row));
-        let listed = plain.chain(self.lists()).flat_map(Value::items).chain(is(Form::Row));
+        let listed = plain.chain(self.lists()).flat_map(Value::items).chain(is(GroupForm::Row));
         listed.map(|row| (None, row)).chain(members)
     }
 

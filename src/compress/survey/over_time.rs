@@ -23,7 +23,7 @@ const HIGHEST: usize = 3;
 /// Characters of what a series is labelled with.
 const LABELS: usize = 240;
 
-struct Shown {
+struct SeriesLabel {
     labels: Json,
     digest: String,
     surprise: f64,
@@ -32,12 +32,12 @@ struct Shown {
 /// Series, each with its points. Each digest is of the numbers as the source writes them.
 pub(super) fn time_series<'a>(rows: impl Iterator<Item = (Option<&'a str>, Value<'a>)>) -> Map<String, Json> {
     let mut all = Numbers::default();
-    let mut shown: Vec<Shown> = Vec::new();
+    let mut shown: Vec<SeriesLabel> = Vec::new();
     let mut single: Vec<Value<'a>> = Vec::new();
     let mut add = |labels: Json, points: &mut dyn Iterator<Item = Value<'a>>| {
         let (series, numbers) = series(points);
         all.extend(&numbers);
-        shown.push(Shown { labels, digest: series.digest("points"), surprise: surprise(numbers) });
+        shown.push(SeriesLabel { labels, digest: series.digest("points"), surprise: surprise(numbers) });
     };
     for (key, row) in rows {
         match points_in(row) {

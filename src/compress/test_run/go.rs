@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use super::super::outline::Rank;
-use super::super::ranked::{Ranked, Reports};
+use super::super::ranked::{RankedLines, Reports};
 
 /// Lines of a panic that are kept: its message, and where it came from.
 const PANIC: usize = 40;
 
 /// Marks what go printed.
-pub(super) fn mark(run: &mut Ranked<'_>) {
+pub(super) fn mark(run: &mut RankedLines<'_>) {
     let mut printed: HashMap<&str, Vec<usize>, RandomState> = HashMap::default();
     let (mut current, mut in_failure, mut panic) = ("", false, 0);
     for index in 0..run.len() {

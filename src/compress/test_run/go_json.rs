@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use serde::Deserialize;
 
 use super::super::outline::{Outline, Rank};
-use super::super::ranked::{Ranked, Reports};
+use super::super::ranked::{RankedLines, Reports};
 use super::super::sample::Sample;
 use super::status::{Counts, Status};
 
@@ -40,7 +40,7 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
 /// The events; `None` if the first is none. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     event(text.lines().next()?)?;
-    let mut run = Ranked::of(text, Reports::Nothing);
+    let mut run = RankedLines::of(text, Reports::Nothing);
     let events: Vec<Option<Event<'_>>> = (0..run.len()).map(|index| event(run.line(index))).collect();
     let mut counts = Counts::default();
     let mut failed = HashSet::with_hasher(RandomState::default());

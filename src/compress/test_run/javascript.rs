@@ -1,11 +1,11 @@
 //! jest, vitest, mocha and node: failures under `●`, `FAIL` or a number, values behind `Expected` and `Received`.
 
 use super::super::outline::Rank;
-use super::super::ranked::{Ranked, Reports};
+use super::super::ranked::{RankedLines, Reports};
 use super::status::{Status, status};
 
 /// Marks what the runners printed.
-pub(super) fn mark(run: &mut Ranked<'_>) {
+pub(super) fn mark(run: &mut RankedLines<'_>) {
     let mut in_failure = false;
     for index in 0..run.len() {
         let line = run.line(index);

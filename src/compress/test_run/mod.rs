@@ -14,7 +14,7 @@ mod unittest;
 use status::{Counts, Status, status};
 
 use super::outline::{Outline, Rank};
-use super::ranked::{Ranked, Reports};
+use super::ranked::{RankedLines, Reports};
 use super::sample::Sample;
 
 /// Of a hundred lines, so many must tell how a test went where no other sign says that this is a run.
@@ -60,7 +60,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     if let Some(outline) = go_json::outline(text) {
         return outline;
     }
-    let mut run = Ranked::of(text, Reports::ByWords);
+    let mut run = RankedLines::of(text, Reports::ByWords);
     mark_statuses(&mut run);
     pytest::mark(&mut run);
     unittest::mark(&mut run);
@@ -71,7 +71,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
 }
 
 /// Counts what passed, for all and for each file, and keeps what failed.
-fn mark_statuses(run: &mut Ranked<'_>) {
+fn mark_statuses(run: &mut RankedLines<'_>) {
     let statuses: Vec<(usize, Status, &str)> = (0..run.len())
         .filter_map(|index| status(run.line(index)).map(|(status, group)| (index, status, group)))
         .collect();

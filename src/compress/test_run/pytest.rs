@@ -6,7 +6,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 
 use super::super::outline::Rank;
-use super::super::ranked::{Ranked, shape};
+use super::super::ranked::{RankedLines, shape};
 
 /// Lines of captured output that are essential, at its front and at its end: what led to the failure stands last.
 const CAPTURED: usize = 10;
@@ -47,7 +47,7 @@ pub(super) fn is_final(line: &str) -> bool {
 }
 
 /// Marks what pytest printed.
-pub(super) fn mark(run: &mut Ranked<'_>) {
+pub(super) fn mark(run: &mut RankedLines<'_>) {
     let mut section = Section::Run;
     let mut start = 0;
     let mut kinds = Kinds::default();
@@ -95,7 +95,7 @@ fn turn(kinds: &mut Kinds, line: &str) -> usize {
     *turns
 }
 
-fn mark_section(run: &mut Ranked<'_>, section: Section, lines: Range<usize>, kinds: &mut Kinds) {
+fn mark_section(run: &mut RankedLines<'_>, section: Section, lines: Range<usize>, kinds: &mut Kinds) {
     match section {
         Section::Run => {
             for index in lines.take(PREAMBLE) {
@@ -125,7 +125,7 @@ fn mark_section(run: &mut Ranked<'_>, section: Section, lines: Range<usize>, kin
 
 /// The failures, each from its rule of `_` to the next. Of many with assertions alike, only the
 /// assertions are kept.
-fn mark_failures(run: &mut Ranked<'_>, lines: Range<usize>, kinds: &mut Kinds) {
+fn mark_failures(run: &mut RankedLines<'_>, lines: Range<usize>, kinds: &mut Kinds) {
     let starts: Vec<usize> = lines.clone().filter(|index| title(run.line(*index), '_').is_some()).collect();
     for (number, start) in starts.iter().enumerate() {
         let end = starts.get(number + 1).copied().unwrap_or(lines.end);
@@ -152,7 +152,7 @@ fn is_captured(line: &str) -> bool {
     title(line, '-').is_some_and(|title| title.starts_with("Captured "))
 }
 
-fn mark_captured(run: &mut Ranked<'_>, lines: Range<usize>) {
+fn mark_captured(run: &mut RankedLines<'_>, lines: Range<usize>) {
     let (start, end) = (lines.start, lines.end);
     for index in lines {
         if index - start <= CAPTURED || index + CAPTURED >= end {
@@ -162,7 +162,7 @@ fn mark_captured(run: &mut Ranked<'_>, lines: Range<usize>) {
 }
 
 /// Warnings stand in blocks: where, then what. The first of each kind is kept with the first place.
-fn mark_warnings(run: &mut Ranked<'_>, lines: Range<usize>, kinds: &mut Kinds) {
+fn mark_warnings(run: &mut RankedLines<'_>, lines: Range<usize>, kinds: &mut Kinds) {
     let mut is_first = true;
     for index in lines {
         let line = run.line(index);

@@ -1,7 +1,7 @@
 //! `cargo test`: what failing tests printed stands under `---- name stdout ----`.
 
 use super::super::outline::Rank;
-use super::super::ranked::Ranked;
+use super::super::ranked::RankedLines;
 
 /// Lines behind the place of a panic that hold its message.
 const MESSAGE: usize = 1;
@@ -10,7 +10,7 @@ const MESSAGE: usize = 1;
 const OUTPUT: usize = 20;
 
 /// Marks what cargo and libtest printed.
-pub(super) fn mark(run: &mut Ranked<'_>) {
+pub(super) fn mark(run: &mut RankedLines<'_>) {
     let mut index = 0;
     while index < run.len() {
         let line = run.line(index);
@@ -45,7 +45,7 @@ fn is_target(line: &str) -> bool {
     line.starts_with("     Running ") || line.starts_with("   Doc-tests ")
 }
 
-fn mark_output(run: &mut Ranked<'_>, start: usize, end: usize) {
+fn mark_output(run: &mut RankedLines<'_>, start: usize, end: usize) {
     let panic = (start..end).find(|at| run.line(*at).starts_with("thread '") && run.line(*at).contains("panicked at"));
     // The line of the panic names the test as well.
     run.raise(start, if panic.is_some() { Rank::Failure } else { Rank::Alarm });

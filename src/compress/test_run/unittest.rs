@@ -1,13 +1,13 @@
 //! unittest: failures between two rules of `=`, each with a title and a traceback.
 
 use super::super::outline::Rank;
-use super::super::ranked::Ranked;
+use super::super::ranked::RankedLines;
 
 /// A rule is this long.
 const RULE: usize = 70;
 
 /// Marks what unittest printed.
-pub(super) fn mark(run: &mut Ranked<'_>) {
+pub(super) fn mark(run: &mut RankedLines<'_>) {
     let mut in_failure = false;
     for index in 0..run.len() {
         let line = run.line(index);

@@ -13,7 +13,7 @@ use foldhash::fast::RandomState;
 use frame::{Frame, Origin, frame, goroutine};
 
 use super::outline::{Outline, Rank};
-use super::ranked::{Ranked, Reports, shape};
+use super::ranked::{RankedLines, Reports, shape};
 use super::sample::Sample;
 use crate::numbers::thousands;
 
@@ -43,14 +43,14 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
 }
 
 /// A frame with the lines of code that stand under it.
-struct Placed<'a> {
+struct PlacedFrame<'a> {
     lines: Range<usize>,
     frame: Frame<'a>,
 }
 
 /// The traces as pieces. O(length).
 pub(super) fn outline(text: &str) -> Outline<'_> {
-    let mut trace = Ranked::of(text, Reports::ByWords);
+    let mut trace = RankedLines::of(text, Reports::ByWords);
     let mut seen: HashMap<u64, usize, RandomState> = HashMap::default();
     let mut same: HashMap<u64, (usize, usize), RandomState> = HashMap::default();
     let mut index = 0;
@@ -86,12 +86,12 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
 }
 
 /// The frames from `start` on, one behind the other.
-fn read_stack<'a>(trace: &Ranked<'a>, start: usize) -> Vec<Placed<'a>> {
-    let mut stack: Vec<Placed<'a>> = Vec::new();
+fn read_stack<'a>(trace: &RankedLines<'a>, start: usize) -> Vec<PlacedFrame<'a>> {
+    let mut stack: Vec<PlacedFrame<'a>> = Vec::new();
     let mut index = start;
     while index < trace.len() {
         if let Some(frame) = frame(trace.line(index)) {
-            stack.push(Placed { lines: index..index + 1, frame });
+            stack.push(PlacedFrame { lines: index..index + 1, frame });
         } else if let Some(last) = stack.last_mut().filter(|last| trace.line(index).starts_with(last.frame.under)) {
             // The place may tell what the name does not: whose code it is.
             last.frame.origin = last.frame.origin.max(frame::origin_of_place(trace.line(index)));
@@ -105,14 +105,14 @@ fn read_stack<'a>(trace: &Ranked<'a>, start: usize) -> Vec<Placed<'a>> {
 }
 
 /// Returns a hash of a stack: the state of the goroutine and the frames, without numbers.
-fn key(trace: &Ranked<'_>, title: Option<usize>, stack: &[Placed<'_>]) -> u64 {
+fn key(trace: &RankedLines<'_>, title: Option<usize>, stack: &[PlacedFrame<'_>]) -> u64 {
     let state = title.and_then(|index| goroutine(trace.line(index))).unwrap_or_default();
     let frames: String = stack.iter().map(|placed| placed.frame.name).collect();
     shape(&format!("{state} {frames}"))
 }
 
 /// Marks the lines between stacks. A message is kept whole; one like an earlier one counts as a failure only.
-fn mark_message(trace: &mut Ranked<'_>, lines: Range<usize>, seen: &mut HashMap<u64, usize, RandomState>) {
+fn mark_message(trace: &mut RankedLines<'_>, lines: Range<usize>, seen: &mut HashMap<u64, usize, RandomState>) {
     for index in lines {
         let line = trace.line(index);
         if line.trim().is_empty() {
@@ -136,7 +136,7 @@ fn mark_message(trace: &mut Ranked<'_>, lines: Range<usize>, seen: &mut HashMap<
 }
 
 /// The frames of the application, those of libraries counted, those that repeat counted too.
-fn mark_stack(trace: &mut Ranked<'_>, stack: &[Placed<'_>]) {
+fn mark_stack(trace: &mut RankedLines<'_>, stack: &[PlacedFrame<'_>]) {
     let mut repeated = vec![false; stack.len()];
     let mut at = 0;
     while at < stack.len() {
@@ -153,9 +153,9 @@ fn mark_stack(trace: &mut Ranked<'_>, stack: &[Placed<'_>]) {
         (first..end).for_each(|frame| repeated[frame] = true);
         at = end;
     }
-    let rest: Vec<&Placed<'_>> =
+    let rest: Vec<&PlacedFrame<'_>> =
         stack.iter().zip(&repeated).filter(|(_, repeated)| !**repeated).map(|(placed, _)| placed).collect();
-    let own: Vec<&&Placed<'_>> = rest.iter().filter(|placed| placed.frame.origin == Origin::Application).collect();
+    let own: Vec<&&PlacedFrame<'_>> = rest.iter().filter(|placed| placed.frame.origin == Origin::Application).collect();
     for (turn, placed) in own.iter().enumerate() {
         if turn < OWN || turn + OWN >= own.len() {
             placed.lines.clone().for_each(|index| trace.set(index, Rank::Failure));
@@ -184,7 +184,7 @@ fn mark_stack(trace: &mut Ranked<'_>, stack: &[Placed<'_>]) {
 }
 
 /// Returns the length of the shortest cycle of frames from `at` on, and how often it repeats.
-fn cycle(stack: &[Placed<'_>], at: usize) -> Option<(usize, usize)> {
+fn cycle(stack: &[PlacedFrame<'_>], at: usize) -> Option<(usize, usize)> {
     (1..=LONGEST_CYCLE).find_map(|length| {
         let is_same =
             |one: usize| one + length < stack.len() && stack[one].frame.name == stack[one + length].frame.name;

@@ -15,13 +15,13 @@ const LEAST: usize = 3;
 /// The stacks of a text, while its lines are read one by one.
 #[derive(Debug, Default)]
 pub(in crate::compress) struct Stacks {
-    open: Option<Open>,
+    open: Option<OpenFailure>,
     seen: HashSet<u64, RandomState>,
 }
 
 /// The lines behind a failure that are being read.
 #[derive(Debug)]
-struct Open {
+struct OpenFailure {
     first_piece: usize,
     start: usize,
     lines: usize,
@@ -40,7 +40,7 @@ impl Stacks {
     /// `shape`. O(line).
     pub(in crate::compress) fn add(&mut self, outline: &Outline<'_>, line: &str, start: usize, shape: usize) {
         let first_piece = outline.pieces.len();
-        let open = self.open.get_or_insert(Open { first_piece, start, lines: 0, frames: 0, key: 0 });
+        let open = self.open.get_or_insert(OpenFailure { first_piece, start, lines: 0, frames: 0, key: 0 });
         open.lines += 1;
         open.frames += usize::from(frame(line.trim_end()).is_some());
         open.key = xxh3_64_with_seed(&shape.to_le_bytes(), open.key);

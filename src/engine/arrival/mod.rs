@@ -9,12 +9,12 @@ use super::Engine;
 use crate::compress::Compressor;
 use crate::error::Result;
 use crate::parallel;
-use crate::planner::{Referring, ShortText, marked_short, shorten};
+use crate::planner::{References, ShortText, marked_short, shorten};
 use crate::store::{Reference, marked};
 use crate::tokens::{CountTokens, TextKind};
 use crate::wire::{Build, Bytes, Key, Kind, MAX_DEPTH};
 use crate::working_copy::Bounds;
-use shape::{Standing, is_content, standing};
+use shape::{OutputPlace, is_content, standing};
 
 /// From so many bytes on, a text is counted on a thread of its own: about a millisecond of work.
 const WORTH_A_THREAD: usize = 128 * 1024;
@@ -63,11 +63,11 @@ fn kind_of<N: Build>(value: &N) -> TextKind {
 }
 
 /// The parts taken out of a result so far.
-struct Taking<'a, T> {
+struct Extraction<'a, T> {
     tool: &'a str,
     /// Blocks around what is looked at.
     depth: usize,
-    referring: Referring<'a>,
+    referring: References<'a>,
     artifacts: Vec<(Reference, Content<T>)>,
     saved: usize,
     relied_on: Vec<Reference>,
@@ -92,31 +92,32 @@ impl Engine {
         distrusted: &[Reference],
     ) -> Result<Shrunk<N::Out, N::Text>> {
         let referring = self.referring(salt, distrusted);
-        let mut taking = Taking { tool, depth: 0, referring, artifacts: Vec::new(), saved: 0, relied_on: Vec::new() };
+        let mut taking =
+            Extraction { tool, depth: 0, referring, artifacts: Vec::new(), saved: 0, relied_on: Vec::new() };
         let shrunk = match result.kind() {
             Kind::Text => self.shrink_node(result, TextKind::ToolOutput, &mut taking)?.map(|text| result.string(&text)),
             Kind::List => self.shrink_list(result, &mut taking)?,
             Kind::Map => self.shrink_map(result, &mut taking)?,
             Kind::Null | Kind::Scalar | Kind::Bytes => None,
         };
-        let Taking { artifacts, saved, relied_on, .. } = taking;
+        let Extraction { artifacts, saved, relied_on, .. } = taking;
         Ok(Shrunk { result: shrunk, artifacts, saved, relied_on })
     }
 
-    fn shrink_map<N: Build>(&self, map: &N, taking: &mut Taking<'_, N::Text>) -> Result<Option<N::Out>> {
+    fn shrink_map<N: Build>(&self, map: &N, taking: &mut Extraction<'_, N::Text>) -> Result<Option<N::Out>> {
         taking.depth += 1;
         let shrunk = if taking.depth <= DEEPEST { self.shrink_block(map, taking) } else { Ok(None) };
         taking.depth -= 1;
         shrunk
     }
 
-    fn shrink_block<N: Build>(&self, map: &N, taking: &mut Taking<'_, N::Text>) -> Result<Option<N::Out>> {
+    fn shrink_block<N: Build>(&self, map: &N, taking: &mut Extraction<'_, N::Text>) -> Result<Option<N::Out>> {
         match standing(map) {
-            Some(Standing::Block(key, block)) => {
+            Some(OutputPlace::Block(key, block)) => {
                 let shrunk = self.shrink_map(&block, taking)?;
                 shrunk.map(|block| map.with(key, block)).transpose()
             }
-            Some(Standing::Field(key, content)) => {
+            Some(OutputPlace::Field(key, content)) => {
                 let shrunk = match content.kind() {
                     Kind::List => self.shrink_list(&content, taking)?,
                     // A map that the format requires stays a map.
@@ -125,7 +126,7 @@ impl Engine {
                 };
                 shrunk.map(|content| map.with(key, content)).transpose()
             }
-            Some(Standing::Typed(output)) => self.shrink_typed(map, &output, taking),
+            Some(OutputPlace::Typed(output)) => self.shrink_typed(map, &output, taking),
             None => match self.shrink_node(map, TextKind::Json, taking)? {
                 Some(text) => map.map(vec![(Key::Result, map.string(&text))]).map(Some),
                 None => Ok(None),
@@ -134,7 +135,12 @@ impl Engine {
     }
 
     /// The output of an AI SDK result: what becomes a text says so.
-    fn shrink_typed<N: Build>(&self, map: &N, output: &N, taking: &mut Taking<'_, N::Text>) -> Result<Option<N::Out>> {
+    fn shrink_typed<N: Build>(
+        &self,
+        map: &N,
+        output: &N,
+        taking: &mut Extraction<'_, N::Text>,
+    ) -> Result<Option<N::Out>> {
         let Some(value) = output.present(Key::Value) else { return Ok(None) };
         if value.kind() == Kind::List && is_content(&value) {
             let Some(items) = self.shrink_items(&value, taking)? else { return Ok(None) };
@@ -148,14 +154,14 @@ impl Engine {
     }
 
     /// A list of content items, each by itself; any other list becomes a text.
-    fn shrink_list<N: Build>(&self, list: &N, taking: &mut Taking<'_, N::Text>) -> Result<Option<N::Out>> {
+    fn shrink_list<N: Build>(&self, list: &N, taking: &mut Extraction<'_, N::Text>) -> Result<Option<N::Out>> {
         if is_content(list) {
             return self.shrink_items(list, taking);
         }
         Ok(self.shrink_node(list, TextKind::Json, taking)?.map(|text| list.string(&text)))
     }
 
-    fn shrink_items<N: Build>(&self, list: &N, taking: &mut Taking<'_, N::Text>) -> Result<Option<N::Out>> {
+    fn shrink_items<N: Build>(&self, list: &N, taking: &mut Extraction<'_, N::Text>) -> Result<Option<N::Out>> {
         let items = list.items().unwrap_or_default();
         let mut changed = false;
         let mut rebuilt = Vec::with_capacity(items.len());
@@ -167,7 +173,7 @@ impl Engine {
         if changed { list.list(rebuilt).map(Some) } else { Ok(None) }
     }
 
-    fn shrink_item<N: Build>(&self, item: &N, taking: &mut Taking<'_, N::Text>) -> Result<Option<N::Out>> {
+    fn shrink_item<N: Build>(&self, item: &N, taking: &mut Extraction<'_, N::Text>) -> Result<Option<N::Out>> {
         if item.kind() != Kind::Map {
             return Ok(None);
         }
@@ -189,7 +195,7 @@ impl Engine {
         &self,
         node: &N,
         kind: TextKind,
-        taking: &mut Taking<'_, N::Text>,
+        taking: &mut Extraction<'_, N::Text>,
     ) -> Result<Option<String>> {
         let text = if let Some(text) = node.text() {
             text
@@ -222,7 +228,7 @@ impl Engine {
         tool: &str,
         text: &str,
         kind: TextKind,
-        referring: Referring<'_>,
+        referring: References<'_>,
     ) -> Option<(ShortText, usize)> {
         let counter = &self.ledger.now();
         let way = self.policy.compressor;

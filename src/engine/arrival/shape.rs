@@ -3,7 +3,7 @@
 use crate::wire::{Key, Kind, Node, only_text};
 
 /// The place of a tool's output in a map.
-pub(super) enum Standing<N> {
+pub(super) enum OutputPlace<N> {
     /// In this field, which is a text, a list of items or any other value.
     Field(Key, N),
     /// In a block that stands in this field.
@@ -13,28 +13,28 @@ pub(super) enum Standing<N> {
 }
 
 /// Finds the output in `map`; `None` if the map itself is the output.
-pub(super) fn standing<N: Node>(map: &N) -> Option<Standing<N>> {
+pub(super) fn standing<N: Node>(map: &N) -> Option<OutputPlace<N>> {
     const WRAPPERS: [Key; 3] = [Key::ToolResult, Key::FunctionResponse, Key::FunctionResponseSnake];
     const IDS: [Key; 5] = [Key::ToolUseIdCamel, Key::ToolUseId, Key::ToolCallId, Key::ToolCallIdCamel, Key::CallId];
     let present = |key: Key| map.present(key).map(|value| (key, value));
     if let Some((key, block)) = WRAPPERS.into_iter().find_map(present).filter(|(_, block)| block.kind() == Kind::Map) {
         return Some(match block.present(Key::Response) {
-            Some(_) => Standing::Block(key, block),
-            None if key == Key::ToolResult => Standing::Block(key, block),
-            None => Standing::Field(key, block),
+            Some(_) => OutputPlace::Block(key, block),
+            None if key == Key::ToolResult => OutputPlace::Block(key, block),
+            None => OutputPlace::Field(key, block),
         });
     }
     if let (Some(response), Some(_)) = (map.present(Key::Response), map.present(Key::Name)) {
-        return Some(Standing::Field(Key::Response, response));
+        return Some(OutputPlace::Field(Key::Response, response));
     }
     if IDS.into_iter().any(|id| map.present(id).is_some()) {
         let content = present(Key::Content).or_else(|| present(Key::Output));
         return content.map(|(key, content)| match content.present(Key::Value) {
-            Some(_) if content.present(Key::Type).is_some() => Standing::Typed(content),
-            _ => Standing::Field(key, content),
+            Some(_) if content.present(Key::Type).is_some() => OutputPlace::Typed(content),
+            _ => OutputPlace::Field(key, content),
         });
     }
-    only_text(map).map(|(wrapper, text)| Standing::Field(wrapper, text))
+    only_text(map).map(|(wrapper, text)| OutputPlace::Field(wrapper, text))
 }
 
 /// True if a list holds content items: texts, pictures, files, blocks. Any other list is a value.

@@ -12,9 +12,9 @@ use crate::message::{Conversation, Part, Text};
 
 /// Calls that wait for their results: message by message, oldest first.
 #[derive(Default)]
-struct Waiting(Vec<(usize, VecDeque<usize>)>);
+struct WaitingCalls(Vec<(usize, VecDeque<usize>)>);
 
-impl Waiting {
+impl WaitingCalls {
     fn push(&mut self, message: usize, call: usize) {
         match self.0.last_mut() {
             Some((of, calls)) if *of == message => calls.push_back(call),
@@ -41,14 +41,14 @@ impl Waiting {
 /// Google's own SDK answers calls that have an id with results that have none.
 #[derive(Default)]
 pub(super) struct ByPlace<'a> {
-    bare: Open<'a>,
-    named: Open<'a>,
+    bare: OpenCall<'a>,
+    named: OpenCall<'a>,
 }
 
 #[derive(Default)]
-struct Open<'a> {
-    of_tool: HashMap<&'a str, Waiting, RandomState>,
-    of_any: Waiting,
+struct OpenCall<'a> {
+    of_tool: HashMap<&'a str, WaitingCalls, RandomState>,
+    of_any: WaitingCalls,
 }
 
 impl<'a> ByPlace<'a> {

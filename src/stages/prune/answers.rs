@@ -1,7 +1,7 @@
 //! The calls of a conversation that have an answer, read.
 
 use crate::calls::{self, Call};
-use crate::edit::Place;
+use crate::edit::ItemPlace;
 use crate::message::{Item, Outcome, Part, Text, digest_of};
 use crate::store::{Storing, is_superseded, marked};
 use crate::working_copy::WorkingCopy;
@@ -21,7 +21,7 @@ pub(super) enum Extent {
 
 /// A call, and what it returned.
 #[derive(Debug)]
-pub(super) struct Answer<'a> {
+pub(super) struct CallAnswer<'a> {
     /// Message and part of the call.
     pub call: (usize, usize),
     /// Its tool.
@@ -31,7 +31,7 @@ pub(super) struct Answer<'a> {
     /// The files of the call.
     pub said: Call,
     /// The place of the output.
-    pub place: Place,
+    pub place: ItemPlace,
     /// The output, without the mark of an earlier compaction.
     pub text: &'a str,
     /// The part of it that is there.
@@ -41,7 +41,7 @@ pub(super) struct Answer<'a> {
 }
 
 /// The answers of messages that stay, oldest first: those of one text. O(length of calls).
-pub(super) fn of<'a, T: Text>(working_copy: &WorkingCopy<'a, T>) -> Vec<Answer<'a>> {
+pub(super) fn of<'a, T: Text>(working_copy: &WorkingCopy<'a, T>) -> Vec<CallAnswer<'a>> {
     let messages = &working_copy.conversation.messages;
     let read = |site: &crate::invariants::CallSite| {
         let (message, part) = site.result?;
@@ -52,14 +52,14 @@ pub(super) fn of<'a, T: Text>(working_copy: &WorkingCopy<'a, T>) -> Vec<Answer<'
         let Part::Result { outcome, items, .. } = &messages[message].parts[part] else { return None };
         let [Item::Text(text) | Item::Json(text)] = &items[..] else { return None };
         let left = marked(text, Storing::On, &[]);
-        let place = Place { message, part, item: 0 };
+        let place = ItemPlace { message, part, item: 0 };
         let (text, extent) = match left {
             _ if is_superseded(text) => ("", Extent::Gone),
             Some(marked) => (marked.body, Extent::Rest),
             None if working_copy.is_cut(place) => (&**text, Extent::Going),
             None => (&**text, Extent::Whole),
         };
-        Some(Answer {
+        Some(CallAnswer {
             call: (site.message, site.part),
             tool: name,
             question: digest_of(name) ^ input.digest().rotate_left(1),

@@ -1,30 +1,30 @@
 //! Finds texts that calls wrote into files or replaced there. By now the file has them, or no longer has them.
 
-use super::Form;
-use super::answers::Answer;
+use super::RemainingForm;
+use super::answers::CallAnswer;
 use super::files::Files;
-use crate::calls::{Sense, Writing, texts};
+use crate::calls::{Sense, WriteExtent, texts};
 use crate::message::{Part, Text};
 use crate::store::{Went, is_ours};
-use crate::working_copy::{Proposal, Rewriting, Rewritten, WorkingCopy};
+use crate::working_copy::{ArgumentsRewrite, Proposal, RewrittenArgument, WorkingCopy};
 
 /// A shorter text is hardly longer than the line that would stand for it.
 const LEAST: usize = 240;
 
 /// A call with long texts.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct LongArguments {
     /// Message of the call.
     pub message: usize,
     /// In what form the least of its texts is still seen.
-    form: Form,
+    form: RemainingForm,
     part: usize,
-    rewriting: Rewriting,
+    rewriting: ArgumentsRewrite,
 }
 
-impl Found {
+impl LongArguments {
     pub(super) fn proposal(self) -> Proposal {
-        let Found { message, part, rewriting, .. } = self;
+        let LongArguments { message, part, rewriting, .. } = self;
         Proposal::Rewrite { message, part, rewriting }
     }
 }
@@ -33,15 +33,15 @@ impl Found {
 /// further down. A call that failed is none. O(length of their arguments).
 pub(super) fn find<T: Text>(
     working_copy: &WorkingCopy<'_, T>,
-    answers: &[Answer<'_>],
+    answers: &[CallAnswer<'_>],
     files: &Files,
-    goes: impl Fn(Form) -> bool,
-) -> Vec<Found> {
+    goes: impl Fn(RemainingForm) -> bool,
+) -> Vec<LongArguments> {
     let mut found = Vec::new();
     for (index, answer) in answers.iter().enumerate() {
         let (message, part) = answer.call;
         let Part::Call { input, .. } = &working_copy.conversation.messages[message].parts[part] else { continue };
-        let writes = answer.said.writing != Writing::Nothing && !answer.failed;
+        let writes = answer.said.writing != WriteExtent::Nothing && !answer.failed;
         // Replacement characters stand for bytes that cannot be restored.
         if !writes || input.len() < LEAST || input.contains(char::REPLACEMENT_CHARACTER) {
             continue;
@@ -51,18 +51,23 @@ pub(super) fn find<T: Text>(
         let texts = texts(input).into_iter().filter_map(|text| {
             let (went, form) = match text.sense {
                 Sense::Written => (Went::Into, files.written(index, &text.text)?),
-                Sense::Replaced => (Went::OutOf, Form::Newer),
+                Sense::Replaced => (Went::OutOf, RemainingForm::Newer),
             };
             if text.text.len() < LEAST || is_ours(&text.text) || !goes(form) {
                 return None;
             }
             forms.push(form);
             let characters = text.text.chars().count();
-            Some(Rewritten { steps: text.steps, literal: text.literal, characters, went })
+            Some(RewrittenArgument { steps: text.steps, literal: text.literal, characters, went })
         });
         let texts: Vec<_> = texts.collect();
         if let Some(form) = forms.into_iter().max() {
-            found.push(Found { message, part, form, rewriting: Rewriting { path: path.clone(), texts } });
+            found.push(LongArguments {
+                message,
+                part,
+                form,
+                rewriting: ArgumentsRewrite { path: path.clone(), texts },
+            });
         }
     }
     // Stable, so each kind stays in its order.

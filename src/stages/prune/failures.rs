@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use super::answers::{Answer, Extent};
-use super::{Form, Superseded, newest_first, successor};
+use super::answers::{CallAnswer, Extent};
+use super::{RemainingForm, SupersededOutput, newest_first, successor};
 use crate::store::shown;
 
 /// The target of a call, for recognizing a retry: the same file, the same command, or the same arguments.
@@ -17,7 +17,7 @@ enum Target<'a> {
 }
 
 /// Every output of a failed call that went well later, oldest first. O(answers).
-pub(super) fn find(answers: &[Answer<'_>]) -> Vec<Superseded> {
+pub(super) fn find(answers: &[CallAnswer<'_>]) -> Vec<SupersededOutput> {
     let mut went_well: HashMap<(&str, Target<'_>), usize, RandomState> = HashMap::default();
     let mut found = Vec::new();
     for (_, answer) in newest_first(answers).filter(|(_, answer)| answer.extent != Extent::Gone) {
@@ -25,7 +25,7 @@ pub(super) fn find(answers: &[Answer<'_>]) -> Vec<Superseded> {
         match (answer.failed, went_well.get(&key)) {
             (true, Some(message)) => {
                 let by = successor(*message, &format!("a later call of {} that went well", shown(answer.tool)));
-                found.push(Superseded { place: answer.place, by, form: Form::Newer });
+                found.push(SupersededOutput { place: answer.place, by, form: RemainingForm::Newer });
             }
             (true, None) => {}
             (false, _) => {
@@ -37,7 +37,7 @@ pub(super) fn find(answers: &[Answer<'_>]) -> Vec<Superseded> {
     found
 }
 
-fn target<'b>(answer: &'b Answer<'_>) -> Target<'b> {
+fn target<'b>(answer: &'b CallAnswer<'_>) -> Target<'b> {
     match (&answer.said.path, &answer.said.command) {
         (Some(path), _) => Target::File(path),
         (None, Some(command)) => Target::Command(bare(command)),

@@ -10,10 +10,10 @@ use std::ops::RangeInclusive;
 use foldhash::fast::RandomState;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::answers::{Answer, Extent};
-use super::{Form, Superseded, newest_first, successor};
+use super::answers::{CallAnswer, Extent};
+use super::{RemainingForm, SupersededOutput, newest_first, successor};
 use crate::anchors::strip_line_number;
-use crate::calls::Writing;
+use crate::calls::WriteExtent;
 use crate::message::digest_of;
 use crate::store::shown;
 use crate::working_copy::Successor;
@@ -45,14 +45,14 @@ struct Later<'a> {
 /// The findings about files.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    superseded: Vec<Superseded>,
+    superseded: Vec<SupersededOutput>,
     /// The form in which each text is still seen that the call of an answer wrote, by its digest.
-    written: HashMap<(usize, u128), Form, RandomState>,
+    written: HashMap<(usize, u128), RemainingForm, RandomState>,
 }
 
 impl Files {
     /// Collects the reads and writes of files. O(length of those answers).
-    pub(super) fn of(answers: &[Answer<'_>]) -> Files {
+    pub(super) fn of(answers: &[CallAnswer<'_>]) -> Files {
         let (mut later, mut files) = (Later::default(), Files::default());
         // Writes that something was left out for.
         let mut needed: HashSet<usize, RandomState> = HashSet::default();
@@ -60,7 +60,7 @@ impl Files {
             let (Some(path), false) = (&answer.said.path, answer.failed) else { continue };
             let next = later.ids.len() as u64;
             let file = *later.ids.entry(path).or_insert(next);
-            if answer.said.writing != Writing::Nothing {
+            if answer.said.writing != WriteExtent::Nothing {
                 // Of an output that is not all there it cannot be told whether the call failed.
                 if matches!(answer.extent, Extent::Rest | Extent::Gone) {
                     continue;
@@ -80,29 +80,33 @@ impl Files {
             match later.supersedes(file, &lines, answer, answers) {
                 Some((by, form, writer)) => {
                     needed.extend(writer);
-                    files.superseded.push(Superseded { place: answer.place, by, form });
+                    files.superseded.push(SupersededOutput { place: answer.place, by, form });
                 }
                 None => later.read(file, &lines, answer),
             }
         }
         files.superseded.reverse();
-        files.written.retain(|(index, _), form| *form == Form::Copied || !needed.contains(index));
+        files.written.retain(|(index, _), form| *form == RemainingForm::Copied || !needed.contains(index));
         files
     }
 
     /// Returns the superseded reads, oldest first.
-    pub(super) fn superseded(&self) -> impl Iterator<Item = Superseded> {
-        self.superseded.iter().map(|found| Superseded { place: found.place, by: found.by.clone(), form: found.form })
+    pub(super) fn superseded(&self) -> impl Iterator<Item = SupersededOutput> {
+        self.superseded.iter().map(|found| SupersededOutput {
+            place: found.place,
+            by: found.by.clone(),
+            form: found.form,
+        })
     }
 
     /// In what form a text is still seen that an answer's call wrote; `None` where it wrote none such, or it is needed.
-    pub(super) fn written(&self, answer: usize, text: &str) -> Option<Form> {
+    pub(super) fn written(&self, answer: usize, text: &str) -> Option<RemainingForm> {
         self.written.get(&(answer, digest_of(text))).copied()
     }
 }
 
 impl Later<'_> {
-    fn read(&mut self, file: u64, lines: &[LineKey], answer: &Answer<'_>) {
+    fn read(&mut self, file: u64, lines: &[LineKey], answer: &CallAnswer<'_>) {
         let message = answer.place.message;
         if answer.extent != Extent::Going {
             for line in lines {
@@ -119,7 +123,7 @@ impl Later<'_> {
         }
     }
 
-    fn write(&mut self, file: u64, index: usize, answer: &Answer<'_>) {
+    fn write(&mut self, file: u64, index: usize, answer: &CallAnswer<'_>) {
         let message = answer.place.message;
         for line in answer.said.replaced.iter().flat_map(|text| lines(text)) {
             let key = key(file, line);
@@ -129,21 +133,21 @@ impl Later<'_> {
             }
         }
         self.written.extend(answer.said.written.iter().flat_map(|text| lines(text)).map(|line| key(file, line)));
-        if answer.said.writing == Writing::Whole && !answer.said.written.is_empty() {
+        if answer.said.writing == WriteExtent::Whole && !answer.said.written.is_empty() {
             self.whole.entry(file).or_insert(index);
         }
     }
 
-    fn form_of_written(&self, file: u64, text: &str) -> Form {
-        let mut form = Form::Copied;
+    fn form_of_written(&self, file: u64, text: &str) -> RemainingForm {
+        let mut form = RemainingForm::Copied;
         for key in lines(text).map(|line| key(file, line)) {
             if self.seen.contains_key(&key) {
                 continue;
             }
-            form = Form::Newer;
+            form = RemainingForm::Newer;
             let is_newer = self.replaced.contains_key(&key) || self.written.contains(&key);
             if !is_newer && !self.whole.contains_key(&file) {
-                return Form::Elsewhere;
+                return RemainingForm::Elsewhere;
             }
         }
         form
@@ -155,9 +159,9 @@ impl Later<'_> {
         &self,
         file: u64,
         lines: &[LineKey],
-        answer: &Answer<'_>,
-        answers: &[Answer<'_>],
-    ) -> Option<(Successor, Form, Option<usize>)> {
+        answer: &CallAnswer<'_>,
+        answers: &[CallAnswer<'_>],
+    ) -> Option<(Successor, RemainingForm, Option<usize>)> {
         let path = shown(answer.said.path.as_deref().unwrap_or_default());
         let read = |message| successor(message, &format!("a later read of {path}"));
         // The first message after which a line is missing, for each way to be superseded.
@@ -171,10 +175,10 @@ impl Later<'_> {
             }
         }
         match (live, seen, replaced) {
-            (0, Some(message), None) => return Some((read(message), Form::Copied, None)),
+            (0, Some(message), None) => return Some((read(message), RemainingForm::Copied, None)),
             (0, seen, Some(message)) => {
                 let by = successor(seen.map_or(message, |seen| seen.min(message)), &format!("later edits of {path}"));
-                return Some((by, Form::Newer, None));
+                return Some((by, RemainingForm::Newer, None));
             }
             _ => {}
         }
@@ -184,11 +188,11 @@ impl Later<'_> {
             self.spans.get(&file)?.iter().find(|(span, _)| covers(span)).map(|(_, message)| *message)
         };
         if let Some(message) = self.asked.get(&answer.question).copied().or_else(spans) {
-            return Some((read(message), Form::Newer, None));
+            return Some((read(message), RemainingForm::Newer, None));
         }
         let writer = *self.whole.get(&file)?;
         let by = successor(answers[writer].call.0, &format!("a later write of {path}"));
-        Some((by, Form::Newer, Some(writer)))
+        Some((by, RemainingForm::Newer, Some(writer)))
     }
 }
 

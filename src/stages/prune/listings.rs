@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use super::answers::{Answer, Extent};
+use super::answers::{CallAnswer, Extent};
 use super::failures::bare;
-use super::{Form, Superseded, newest_first, successor};
+use super::{RemainingForm, SupersededOutput, newest_first, successor};
 use crate::store::shown;
 
 /// Words in the names of tools that say how things are.
@@ -62,7 +62,7 @@ const COMMANDS: [&str; 44] = [
 ];
 
 /// Every listing and status that was asked for again, oldest first. O(answers).
-pub(super) fn find(answers: &[Answer<'_>]) -> Vec<Superseded> {
+pub(super) fn find(answers: &[CallAnswer<'_>]) -> Vec<SupersededOutput> {
     let mut newest: HashMap<u128, usize, RandomState> = HashMap::default();
     let mut found = Vec::new();
     for (_, answer) in
@@ -75,7 +75,7 @@ pub(super) fn find(answers: &[Answer<'_>]) -> Vec<Superseded> {
                     None => format!("a later call of {} with the same arguments", shown(answer.tool)),
                 };
                 let by = successor(*message, &by);
-                found.push(Superseded { place: answer.place, by, form: Form::Newer });
+                found.push(SupersededOutput { place: answer.place, by, form: RemainingForm::Newer });
             }
             None if !answer.failed && answer.extent != Extent::Rest => {
                 newest.insert(answer.question, answer.place.message);
@@ -87,7 +87,7 @@ pub(super) fn find(answers: &[Answer<'_>]) -> Vec<Superseded> {
     found
 }
 
-fn tells_a_state(answer: &Answer<'_>) -> bool {
+fn tells_a_state(answer: &CallAnswer<'_>) -> bool {
     match &answer.said.command {
         Some(command) => {
             let bare = bare(command);

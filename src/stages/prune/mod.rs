@@ -21,27 +21,27 @@ mod listings;
 mod reasoning;
 mod repeats;
 
-use crate::edit::Place;
+use crate::edit::ItemPlace;
 use crate::message::Text;
 use crate::policy::{Level, Superseded as May};
 use crate::store::Storing;
 use crate::working_copy::{Proposal, Successor, WorkingCopy};
-use answers::Answer;
+use answers::CallAnswer;
 
 /// Of the recent messages this share is being worked on, whatever the level: its reasoning and its calls stay.
 const WORKED_ON: f64 = 0.5;
 
 /// An output that is superseded.
 #[derive(Debug)]
-struct Superseded {
-    place: Place,
+struct SupersededOutput {
+    place: ItemPlace,
     by: Successor,
-    form: Form,
+    form: RemainingForm,
 }
 
 /// In what form the model still sees what goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Form {
+enum RemainingForm {
     /// Word for word.
     Copied,
     /// As it is now, or as what came of it.
@@ -53,13 +53,13 @@ enum Form {
 /// Proposes removals of superseded content, the least loss first, and the older first. O(length).
 pub(super) fn propose<T: Text>(working_copy: &WorkingCopy<'_, T>, level: &Level, storing: Storing) -> Vec<Proposal> {
     let recent = working_copy.recent_start(level.recent);
-    let goes = |form: Form| match form {
-        Form::Copied => true,
+    let goes = |form: RemainingForm| match form {
+        RemainingForm::Copied => true,
         // Without a store, what goes is lost.
-        Form::Newer => storing == Storing::On || level.superseded >= May::Newer,
+        RemainingForm::Newer => storing == Storing::On || level.superseded >= May::Newer,
         // The next edits have to quote written text: on recorded coding sessions, removing it at once made a fifth of
         // the later edits impossible.
-        Form::Elsewhere => level.superseded == May::Elsewhere,
+        RemainingForm::Elsewhere => level.superseded == May::Elsewhere,
     };
     let answers = answers::of(working_copy);
     let files = files::Files::of(&answers);
@@ -69,12 +69,12 @@ pub(super) fn propose<T: Text>(working_copy: &WorkingCopy<'_, T>, level: &Level,
     outputs.extend(listings::find(&answers));
     let outputs = outputs.into_iter().filter(|found| found.place.message < recent && goes(found.form));
     let settled = working_copy.recent_start(level.recent.max(WORKED_ON));
-    let reasoning = reasoning::find(working_copy).filter(|message| *message < settled && goes(Form::Newer));
+    let reasoning = reasoning::find(working_copy).filter(|message| *message < settled && goes(RemainingForm::Newer));
     let dropped = reasoning.map(|message| Proposal::DropReasoning { message });
     let written = arguments::find(working_copy, &answers, &files, goes);
     let written = written.into_iter().filter(|found| found.message < settled);
-    let outputs = outputs.map(|Superseded { place, by, .. }| Proposal::Supersede { place, by });
-    outputs.chain(dropped).chain(written.map(arguments::Found::proposal)).collect()
+    let outputs = outputs.map(|SupersededOutput { place, by, .. }| Proposal::Supersede { place, by });
+    outputs.chain(dropped).chain(written.map(arguments::LongArguments::proposal)).collect()
 }
 
 /// A word for a successor, without what marks are read by.
@@ -83,6 +83,6 @@ fn successor(message: usize, named: &str) -> Successor {
 }
 
 /// The answers, newest first.
-fn newest_first<'b, 'a>(answers: &'b [Answer<'a>]) -> impl Iterator<Item = (usize, &'b Answer<'a>)> {
+fn newest_first<'b, 'a>(answers: &'b [CallAnswer<'a>]) -> impl Iterator<Item = (usize, &'b CallAnswer<'a>)> {
     answers.iter().enumerate().rev()
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use super::{Form, Superseded, successor};
-use crate::edit::Place;
+use super::{RemainingForm, SupersededOutput, successor};
+use crate::edit::ItemPlace;
 use crate::message::{Item, Part, Text};
 use crate::store::is_superseded;
 use crate::working_copy::WorkingCopy;
@@ -15,7 +15,7 @@ const LEAST: usize = 120;
 
 /// Every output of which a copy stands further down, oldest first. O(length), or less where the host knows the digests of
 /// its texts.
-pub(super) fn find<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<Superseded> {
+pub(super) fn find<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<SupersededOutput> {
     let mut newest: HashMap<u128, usize, RandomState> = HashMap::default();
     let mut found = Vec::new();
     for (message, content) in working_copy.conversation.messages.iter().enumerate().rev() {
@@ -29,11 +29,11 @@ pub(super) fn find<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<Superseded
                 if text.len() < LEAST || is_superseded(text) {
                     continue;
                 }
-                let place = Place { message, part, item };
+                let place = ItemPlace { message, part, item };
                 match newest.get(&text.digest()) {
                     Some(copy) => {
                         let by = successor(*copy, "the same output further down");
-                        found.push(Superseded { place, by, form: Form::Copied });
+                        found.push(SupersededOutput { place, by, form: RemainingForm::Copied });
                     }
                     // One that is to be shortened is no copy any more.
                     None if working_copy.is_cut(place) => {}

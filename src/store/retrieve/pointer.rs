@@ -39,7 +39,7 @@ pub(super) fn value_at<'a>(json: &'a str, pointer: &str) -> Result<Value<'a>> {
     let Some((first, rest)) = tokens.split_first().filter(|_| many) else {
         return walk(json, start, &tokens, 0);
     };
-    let at = element(bytes, start, Separated::BySpace, first, "")?;
+    let at = element(bytes, start, Separators::BySpace, first, "")?;
     walk(json, at, rest, first.len() + 1)
 }
 
@@ -79,7 +79,7 @@ fn walk<'a>(json: &'a str, mut at: usize, steps: &[Cow<'_, str>], walked: usize)
     for step in steps {
         at = match bytes.get(at) {
             Some(b'{') => member(json, at, step, &path)?,
-            Some(b'[') => element(bytes, at + 1, Separated::ByComma, step, &path)?,
+            Some(b'[') => element(bytes, at + 1, Separators::ByComma, step, &path)?,
             _ => {
                 let problem = format!("'{}' is {}, with nothing inside", shown(&path), kind_at(bytes, at));
                 return Err(failed(&problem, "leave out the rest of the pointer"));
@@ -136,7 +136,7 @@ fn member(json: &str, at: usize, wanted: &str, path: &str) -> Result<usize> {
 
 /// The separators of a list's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Separated {
+enum Separators {
     /// As in an array, which a bracket ends.
     ByComma,
     /// As between documents, which the end of the text ends.
@@ -144,7 +144,7 @@ enum Separated {
 }
 
 /// Returns the start of element `wanted` of the list whose first element is at `at`.
-fn element(bytes: &[u8], at: usize, separated: Separated, wanted: &str, path: &str) -> Result<usize> {
+fn element(bytes: &[u8], at: usize, separated: Separators, wanted: &str, path: &str) -> Result<usize> {
     let is_index = wanted == "0" || (!wanted.starts_with('0') && wanted.bytes().all(|b| b.is_ascii_digit()));
     let Some(index) = wanted.parse::<usize>().ok().filter(|_| is_index) else {
         let problem = format!("'{}' is an array, and '{}' no index in it", shown(path), shown(wanted));
@@ -158,9 +158,9 @@ fn element(bytes: &[u8], at: usize, separated: Separated, wanted: &str, path: &s
         }
         let end = after_space(bytes, after_value(bytes, next).ok_or_else(|| broken(next))?);
         next = match (separated, bytes.get(end)) {
-            (Separated::ByComma, Some(b',')) => after_space(bytes, end + 1),
-            (Separated::ByComma, Some(b']')) | (Separated::BySpace, _) => end,
-            (Separated::ByComma, _) => return Err(broken(end)),
+            (Separators::ByComma, Some(b',')) => after_space(bytes, end + 1),
+            (Separators::ByComma, Some(b']')) | (Separators::BySpace, _) => end,
+            (Separators::ByComma, _) => return Err(broken(end)),
         };
         passed += 1;
     }

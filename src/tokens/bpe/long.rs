@@ -25,7 +25,7 @@ const WORTH_STOPPING: usize = 32 * 1024;
 
 /// Number of tokens in a piece, or any number above `limit` if there are more than that. Linear, at worst n log n.
 pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8], limit: usize) -> usize {
-    let mut settled = Settled { vocabulary, piece, tokens: Vec::new(), before: 0, done: 0, merged: 0 };
+    let mut settled = SettledTokens { vocabulary, piece, tokens: Vec::new(), before: 0, done: 0, merged: 0 };
     // More than the limit by what the end of a beginning may still change.
     let mut stop = limit.saturating_add(LONGEST_TOKEN);
     while settled.done < piece.len() {
@@ -45,7 +45,7 @@ pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8], limit: usize) -> usiz
 }
 
 /// The tokens of a beginning of a piece.
-struct Settled<'a> {
+struct SettledTokens<'a> {
     vocabulary: &'a Vocabulary,
     piece: &'a [u8],
     tokens: Vec<u32>,
@@ -57,7 +57,7 @@ struct Settled<'a> {
     merged: usize,
 }
 
-impl Settled<'_> {
+impl SettledTokens<'_> {
     /// Makes the beginning longer. Whether it settled.
     fn extend(&mut self, until: usize) -> bool {
         let mut overlap = OVERLAP;
@@ -103,7 +103,7 @@ impl Settled<'_> {
                 start -= self.vocabulary.length(self.tokens[kept]);
             }
             let from = kept.saturating_sub(WIDEST);
-            let mut shorter = Settled {
+            let mut shorter = SettledTokens {
                 tokens: self.tokens[from..kept].to_vec(),
                 before: self.before + from,
                 done: start,

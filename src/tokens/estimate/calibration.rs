@@ -62,7 +62,7 @@ pub enum Learned {
 pub struct Calibration {
     /// The scale, in hundredths: a count has it without waiting.
     scale: AtomicUsize,
-    known: Shared<Known>,
+    known: Shared<TaughtConversation>,
 }
 
 impl Default for Calibration {
@@ -72,7 +72,7 @@ impl Default for Calibration {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct TaughtConversation {
     /// Growth reported over growth counted, oldest first.
     ratios: VecDeque<f64>,
     /// By their beginnings; the one observed last at the end.
@@ -165,7 +165,7 @@ impl Calibration {
     }
 }
 
-impl Known {
+impl TaughtConversation {
     fn take(&mut self, beginning: u128) -> VecDeque<Point> {
         match self.conversations.iter().position(|(known, _)| *known == beginning) {
             Some(at) => self.conversations.remove(at).1,

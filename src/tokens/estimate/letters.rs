@@ -6,7 +6,7 @@
 
 /// The frequency with which a letter follows another.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Following {
+pub(super) enum LetterFrequency {
     /// At least once in a hundred times.
     Often,
     /// Less often.
@@ -16,17 +16,17 @@ pub(super) enum Following {
 }
 
 /// Returns the frequency with which `letter` follows `before`; other bytes follow often.
-pub(super) const fn following(before: u8, letter: u8) -> Following {
+pub(super) const fn following(before: u8, letter: u8) -> LetterFrequency {
     if !before.is_ascii_lowercase() || !letter.is_ascii_lowercase() {
-        return Following::Often;
+        return LetterFrequency::Often;
     }
     let (hardly_ever, seldom) = AFTER[(before - b'a') as usize];
     if contains(hardly_ever, letter) {
-        Following::HardlyEver
+        LetterFrequency::HardlyEver
     } else if contains(seldom, letter) {
-        Following::Seldom
+        LetterFrequency::Seldom
     } else {
-        Following::Often
+        LetterFrequency::Often
     }
 }
 

@@ -8,10 +8,10 @@
 //! then raised by 3.5 %, which takes the total from 4.5 % low to 1 % low: what a provider adds to a request unseen is
 //! in the total, and in no text. `docs/decisions` has the method and the errors.
 
-use super::letters::{Following, following};
+use super::letters::{LetterFrequency, following};
 
+use ByteClass::{Blank, Capital, Consonant, Digit, Inside, Lead, LineEnd, Rare, Sign, Vowel};
 use Bytes::{Of, To};
-use Group::{Blank, Capital, Consonant, Digit, Inside, Lead, LineEnd, Rare, Sign, Vowel};
 
 /// The unit of a weight: a token is this many.
 pub(super) const UNIT: u64 = 1_000;
@@ -50,7 +50,7 @@ const PAIRS: usize = 1 << (2 * CLASS_BITS);
 
 /// The class of the byte before, in the columns of the table.
 #[derive(Clone, Copy)]
-enum Group {
+enum ByteClass {
     Vowel,
     Consonant,
     Rare,
@@ -73,7 +73,7 @@ enum Bytes {
 /// A class of bytes.
 struct Row {
     bytes: Bytes,
-    group: Group,
+    group: ByteClass,
     /// Its weight after each group, in their order.
     after: [u16; 10],
     /// Its weight after a byte of the same class.
@@ -209,8 +209,8 @@ const fn severed(before: usize, class: usize) -> u16 {
         return 0;
     }
     match following(b'a' + before as u8, b'a' + class as u8) {
-        Following::Often => 0,
-        Following::Seldom => SEVERED.0,
-        Following::HardlyEver => SEVERED.1,
+        LetterFrequency::Often => 0,
+        LetterFrequency::Seldom => SEVERED.0,
+        LetterFrequency::HardlyEver => SEVERED.1,
     }
 }

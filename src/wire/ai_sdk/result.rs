@@ -12,7 +12,7 @@ use crate::wire::node::{Build, Kind, Node};
 use crate::wire::texts::replaced;
 
 /// The place of a result's items.
-enum Place<N> {
+enum ItemsPlace<N> {
     /// `output: {type: "content", value: [...]}`.
     List(N),
     /// One value, which is text if it is a string and JSON else.
@@ -23,21 +23,21 @@ enum Place<N> {
 
 /// The places of a result's items, in order. Version 4 may have them twice, since one provider sends one of them and another
 /// the other.
-fn places<N: Node>(part: &N) -> impl Iterator<Item = Place<N>> {
+fn places<N: Node>(part: &N) -> impl Iterator<Item = ItemsPlace<N>> {
     let Some(output) = part.present(Key::Output) else {
         let content = part.present(Key::ExperimentalContent).map(|content| match content.kind() {
-            Kind::List => Place::List(content),
-            _ => Place::Opaque(content),
+            Kind::List => ItemsPlace::List(content),
+            _ => ItemsPlace::Opaque(content),
         });
-        return [content, part.present(Key::Result).map(Place::Value)].into_iter().flatten();
+        return [content, part.present(Key::Result).map(ItemsPlace::Value)].into_iter().flatten();
     };
     let value = output.present(Key::Value);
     let name = field(&output, Key::Type);
     let place = match (name.as_deref(), value) {
-        (Some("text" | "error-text" | "json" | "error-json"), Some(value)) => Place::Value(value),
-        (Some("content"), Some(value)) if value.kind() == Kind::List => Place::List(value),
-        _ if output.kind() == Kind::Text => Place::Value(output),
-        _ => Place::Opaque(output),
+        (Some("text" | "error-text" | "json" | "error-json"), Some(value)) => ItemsPlace::Value(value),
+        (Some("content"), Some(value)) if value.kind() == Kind::List => ItemsPlace::List(value),
+        _ if output.kind() == Kind::Text => ItemsPlace::Value(output),
+        _ => ItemsPlace::Opaque(output),
     };
     [Some(place), None].into_iter().flatten()
 }
@@ -56,9 +56,9 @@ pub(super) fn read<N: Node>(part: &N, index: usize) -> Result<Vec<Item<N::Text>>
     let mut items = Vec::new();
     for place in places(part) {
         match place {
-            Place::List(list) => items.extend(read_items(Some(&list), index, read_item)?),
-            Place::Opaque(value) => items.push(Item::Opaque(value.rendered()?)),
-            Place::Value(value) => items.push(read_value(&value)?),
+            ItemsPlace::List(list) => items.extend(read_items(Some(&list), index, read_item)?),
+            ItemsPlace::Opaque(value) => items.push(Item::Opaque(value.rendered()?)),
+            ItemsPlace::Value(value) => items.push(read_value(&value)?),
         }
     }
     Ok(items)
@@ -97,8 +97,8 @@ pub(super) fn replace<N: Build>(part: &N, changes: &[(usize, &str)]) -> Result<N
     let mut first = 0;
     for place in places(part) {
         let length = match &place {
-            Place::List(list) => list.length().unwrap_or_default(),
-            Place::Value(_) | Place::Opaque(_) => 1,
+            ItemsPlace::List(list) => list.length().unwrap_or_default(),
+            ItemsPlace::Value(_) | ItemsPlace::Opaque(_) => 1,
         };
         let here: Vec<(usize, &str)> = changes
             .iter()
@@ -106,17 +106,17 @@ pub(super) fn replace<N: Build>(part: &N, changes: &[(usize, &str)]) -> Result<N
             .collect();
         first += length;
         let replacement = match &place {
-            Place::List(list) if !here.is_empty() => {
+            ItemsPlace::List(list) if !here.is_empty() => {
                 part.list(replaced(&list.items().unwrap_or_default(), &here, text_block)?)?
             }
-            Place::Value(_) if !here.is_empty() => part.string(here[0].1),
+            ItemsPlace::Value(_) if !here.is_empty() => part.string(here[0].1),
             _ => continue,
         };
         fields.push(match (&output, &place) {
             (Some(output), _) if output.kind() != Kind::Map => (Key::Output, Some(replacement)),
-            (Some(output), Place::List(_)) => (Key::Output, Some(output.with(Key::Value, replacement)?)),
+            (Some(output), ItemsPlace::List(_)) => (Key::Output, Some(output.with(Key::Value, replacement)?)),
             (Some(output), _) => (Key::Output, Some(with_text(output, replacement)?)),
-            (None, Place::List(_)) => (Key::ExperimentalContent, Some(replacement)),
+            (None, ItemsPlace::List(_)) => (Key::ExperimentalContent, Some(replacement)),
             (None, _) => (Key::Result, Some(replacement)),
         });
     }
@@ -133,29 +133,29 @@ fn with_text<N: Build>(output: &N, text: N::Out) -> Result<N::Out> {
 /// The text that is an item of a result.
 pub(super) fn item<N: Node>(part: &N, item: usize) -> Option<N> {
     match find(part, item)? {
-        Place::List(block) => block.get(Key::Text),
-        Place::Value(value) | Place::Opaque(value) => Some(value),
+        ItemsPlace::List(block) => block.get(Key::Text),
+        ItemsPlace::Value(value) | ItemsPlace::Opaque(value) => Some(value),
     }
 }
 
 /// An item of a result, whole.
 pub(super) fn whole_item<N: Node>(part: &N, item: usize) -> Option<N> {
     match find(part, item)? {
-        Place::List(item) | Place::Value(item) | Place::Opaque(item) => Some(item),
+        ItemsPlace::List(item) | ItemsPlace::Value(item) | ItemsPlace::Opaque(item) => Some(item),
     }
 }
 
 /// An item, and what kind of place it stands in.
-fn find<N: Node>(part: &N, item: usize) -> Option<Place<N>> {
+fn find<N: Node>(part: &N, item: usize) -> Option<ItemsPlace<N>> {
     let mut first = 0;
     for place in places(part) {
         match &place {
-            Place::List(list) => match list.at(item - first) {
-                Some(found) => return Some(Place::List(found)),
+            ItemsPlace::List(list) => match list.at(item - first) {
+                Some(found) => return Some(ItemsPlace::List(found)),
                 None => first += list.length()?,
             },
-            Place::Value(_) | Place::Opaque(_) if item == first => return Some(place),
-            Place::Value(_) | Place::Opaque(_) => first += 1,
+            ItemsPlace::Value(_) | ItemsPlace::Opaque(_) if item == first => return Some(place),
+            ItemsPlace::Value(_) | ItemsPlace::Opaque(_) => first += 1,
         }
     }
     None

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::message::Role;
 use crate::wire::anthropic;
 use crate::wire::change::{Arguments, EntryEdit};
-use crate::wire::compose::{Composition, Material, Place};
+use crate::wire::compose::{Composition, EntryPart, Material};
 use crate::wire::content::item_of;
 use crate::wire::content::write::{compose_message, edit_texts, new_message, replace_text, with_arguments, with_items};
 use crate::wire::joined::{speaker_of, texts_in};
@@ -203,7 +203,7 @@ impl<N: Node> Spots<N> {
     }
 
     /// The part at a place; a result is none.
-    fn at(&self, place: Place) -> Option<&Spot<N>> {
+    fn at(&self, place: EntryPart) -> Option<&Spot<N>> {
         self.0.get(&place.entry)?.get(place.part)
     }
 

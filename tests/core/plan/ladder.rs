@@ -6,7 +6,7 @@ use crate::support::{
 };
 use serde_json::Value;
 use ullage::engine::{Ask, Engine, Summarizer};
-use ullage::planner::{Answer, Deadline, Plan, Urgency};
+use ullage::planner::{Deadline, Plan, SummaryAnswer, Urgency};
 use ullage::policy::{Level, Policy, StageName};
 use ullage::store::Storing;
 use ullage::wire::Format;
@@ -196,7 +196,7 @@ fn fewer_messages_never_take_more_tokens() {
             let reading = engine.read(&&input, Some(format), &[]).expect("it reads");
             let plan = engine.plan(&reading, ask_window(Urgency::Soft)).expect("it fits");
             let said = "A summary. ".repeat(400);
-            let plan = engine.resume(&plan, &reading.conversation, Answer::Text(&said));
+            let plan = engine.resume(&plan, &reading.conversation, SummaryAnswer::Text(&said));
             assert!(plan.tokens_after <= plan.tokens_before, "{name}, {}", format.name());
         }
     }

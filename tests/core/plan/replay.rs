@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use ullage::ledger::Ledger;
 use ullage::message::{Conversation, Text};
-use ullage::replay::{Continuity, Cutting, Help, Needs, Retention, Share, Shown, cuts, line_cover, window};
+use ullage::replay::{Continuity, Coverage, CutRules, Help, Needs, Retention, Share, cuts, line_cover, window};
 use ullage::tokens::{Encoding, Exact};
 use ullage::wire::{Format, read};
 
@@ -64,16 +64,16 @@ fn shares(kept: Retention) -> [Share; 8] {
     [acts_near, acts_far, words_near, words_far, sentences, tasks, files, user_words]
 }
 
-fn shown(texts: &[&str]) -> Shown {
-    let mut shown = Shown::default();
+fn shown(texts: &[&str]) -> Coverage {
+    let mut shown = Coverage::default();
     for text in texts {
         shown.add_text(text);
     }
     shown
 }
 
-fn whole<T: Text>(conversation: &Conversation<T>, cut: usize) -> Shown {
-    let mut shown = Shown::default();
+fn whole<T: Text>(conversation: &Conversation<T>, cut: usize) -> Coverage {
+    let mut shown = Coverage::default();
     conversation.messages[..cut].iter().for_each(|message| shown.add_message(message));
     shown
 }
@@ -81,7 +81,7 @@ fn whole<T: Text>(conversation: &Conversation<T>, cut: usize) -> Shown {
 #[test]
 fn what_is_needed_is_what_a_tool_said_first_and_the_model_repeats_first() {
     let needs = needs(&session(), CUT);
-    assert_eq!(needs.lost(&Shown::default()), ["load_config", "4096", "read_toml", "other_file.py"]);
+    assert_eq!(needs.lost(&Coverage::default()), ["load_config", "4096", "read_toml", "other_file.py"]);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_name_is_not_its_line_and_a_line_not_the_edit() {
         ),
         (&["return read_toml(path) # and more"], Retention { anchors: 1, recoverable: 1, ..all }),
     ] {
-        assert_eq!(counted(needs.kept_in(&shown(texts), &Shown::default())), kept, "{texts:?}");
+        assert_eq!(counted(needs.kept_in(&shown(texts), &Coverage::default())), kept, "{texts:?}");
     }
     let stored = shown(&["{\"content\":\"main_test.py\\nother_file.py\"}", "load_config"]);
     let kept = needs.kept_in(&shown(&["load_config"]), &stored);
@@ -122,8 +122,8 @@ fn old_text_is_found_wherever_an_editor_takes_it() {
             result("b", "done"),
         ]);
         let needs = needs(&session, 3);
-        assert_eq!(needs.kept_in(&shown(&[line]), &Shown::default()).grounded, 1, "{arguments}");
-        assert_eq!(needs.kept_in(&Shown::default(), &Shown::default()).edits, 1, "{arguments}");
+        assert_eq!(needs.kept_in(&shown(&[line]), &Coverage::default()).grounded, 1, "{arguments}");
+        assert_eq!(needs.kept_in(&Coverage::default(), &Coverage::default()).edits, 1, "{arguments}");
     }
 }
 
@@ -138,15 +138,15 @@ fn a_session_is_cut_in_front_of_the_model_where_it_is_long_enough() {
     let conversation = read(&&messages, Format::Anthropic).unwrap();
     let measured = Ledger::new(Arc::new(Exact::new(Encoding::O200kBase))).measure(&conversation);
     let before = |cut: usize| (0..cut).map(|message| measured.message(message)).sum::<usize>();
-    let found = cuts(&conversation, &measured, Cutting::at(1_000));
+    let found = cuts(&conversation, &measured, CutRules::at(1_000));
     assert_eq!(found.len(), 4);
     for (cut, wanted) in found.iter().zip([1_000, 1_250, 1_500, 1_750]) {
         assert!(cut % 2 == 1 && before(*cut) >= wanted && before(*cut - 2) < wanted, "{cut}");
     }
     // The last 20 messages are left to be measured by.
-    let found = cuts(&conversation, &measured, Cutting { most: 1_000, ..Cutting::at(1) });
+    let found = cuts(&conversation, &measured, CutRules { most: 1_000, ..CutRules::at(1) });
     assert_eq!(found.last(), Some(&61));
-    assert!(cuts(&conversation, &measured, Cutting::at(1_000_000)).is_empty());
+    assert!(cuts(&conversation, &measured, CutRules::at(1_000_000)).is_empty());
 }
 
 #[test]
@@ -185,7 +185,7 @@ proptest! {
             let conversation = read(&&rendered, format).unwrap();
             let cut = at % (conversation.messages.len() + 1);
             let needs = Needs::of(&conversation, cut);
-            let none = Shown::default();
+            let none = Coverage::default();
             let all = needs.kept_in(&whole(&conversation, cut), &none);
             prop_assert_eq!([all.anchors, all.lines, all.recoverable], [all.needed; 3]);
             prop_assert_eq!(all.grounded, all.edits);

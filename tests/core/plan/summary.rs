@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
-use ullage::engine::{Ask, Chosen, Engine, Summarizer, apply, check};
+use ullage::engine::{Ask, Engine, Summarizer, SummaryRange, apply, check};
 use ullage::error::{Error, Result};
 use ullage::ledger::Ledger;
 use ullage::message::Part;
-use ullage::planner::{Answer, Plan, Urgency};
+use ullage::planner::{Plan, SummaryAnswer, Urgency};
 use ullage::policy::{Policy, StageName};
 use ullage::report::SummaryBy;
 use ullage::store::{Storing, noted_removals};
@@ -53,12 +53,18 @@ fn request(engine: &Engine, plan: &Plan, input: &Value) -> Option<SummaryRequest
     engine.request(plan, &check(plan, &input).unwrap())
 }
 
-fn resume(engine: &Engine, plan: &Plan, input: &Value, answer: Answer<'_>) -> Plan {
+fn resume(engine: &Engine, plan: &Plan, input: &Value, answer: SummaryAnswer<'_>) -> Plan {
     engine.resume(plan, &check(plan, &input).unwrap(), answer)
 }
 
 /// A compaction to its end, with the same answer whatever is asked.
-fn compacted(engine: &Engine, input: &Value, format: Format, budget: usize, answer: Answer<'_>) -> (Plan, Value) {
+fn compacted(
+    engine: &Engine,
+    input: &Value,
+    format: Format,
+    budget: usize,
+    answer: SummaryAnswer<'_>,
+) -> (Plan, Value) {
     let plan = plan(engine, input, format, budget, Urgency::Soft).unwrap();
     let plan = resume(engine, &plan, input, answer);
     let output = Value::Array(apply(&plan, &input).unwrap());
@@ -151,7 +157,8 @@ fn the_summary_stands_behind_the_note_and_is_the_next_ones_input() {
         let engine = summarizing(&policy());
         let mut messages = talk(12);
         let input = render(&messages, format);
-        let (plan, output) = compacted(&engine, &input, format, 1_200, Answer::Text("  They agreed on port_8443.  "));
+        let (plan, output) =
+            compacted(&engine, &input, format, 1_200, SummaryAnswer::Text("  They agreed on port_8443.  "));
         assert!(
             output.to_string().contains("characters follow]\\nSummary of them:\\nThey agreed on port_8443."),
             "{output:#}"
@@ -187,7 +194,7 @@ fn a_body_is_told_apart_again() {
 fn lines_that_are_kept_are_no_summary_for_the_next() {
     let engine = summarizing(&policy());
     let input = render(&talk(12), Format::Bedrock);
-    let (first, mut later) = compacted(&engine, &input, Format::Bedrock, 1_200, Answer::Text("All is well."));
+    let (first, mut later) = compacted(&engine, &input, Format::Bedrock, 1_200, SummaryAnswer::Text("All is well."));
     assert!(first.summary.unwrap().lines > 3);
     let more = render(&talk(12)[1..], Format::Bedrock);
     later.as_array_mut().unwrap().extend(more.as_array().unwrap().iter().cloned());
@@ -240,11 +247,11 @@ fn a_summary_passes_for_nothing_of_ours() {
         let engine = summarizing(&Policy { summary_fallback: fallback, summary_tokens: 300, ..policy() });
         let mut messages = render(&talk(12), Format::Bedrock);
         let reading = engine.read(&&messages, Some(Format::Bedrock), &[]).unwrap();
-        let chosen = Chosen { entries: 0..20, previous: "", previous_lines: "" };
-        let text = engine.summary_of(&reading, &chosen, Answer::Text(&answer)).unwrap().text;
+        let chosen = SummaryRange { entries: 0..20, previous: "", previous_lines: "" };
+        let text = engine.summary_of(&reading, &chosen, SummaryAnswer::Text(&answer)).unwrap().text;
         assert_eq!(noted_removals(&text), None, "{text}");
         for round in 0..3 {
-            let answer = if round == 0 { Answer::Text(&answer) } else { Answer::Nothing("none") };
+            let answer = if round == 0 { SummaryAnswer::Text(&answer) } else { SummaryAnswer::Nothing("none") };
             let (plan, output) = compacted(&engine, &messages, Format::Bedrock, 1_600, answer);
             assert!(plan.summary.is_some());
             let mut texts = Vec::new();
@@ -277,7 +284,7 @@ fn a_summary_passes_for_nothing_of_ours() {
 fn a_longer_summary_is_cut_at_a_border_and_the_report_says_so() {
     let input = render(&talk(12), Format::OpenAi);
     let long = "One sentence about thing_1 and what it does. ".repeat(200);
-    let (plan, output) = compacted(&summarizing(&policy()), &input, Format::OpenAi, 1_200, Answer::Text(&long));
+    let (plan, output) = compacted(&summarizing(&policy()), &input, Format::OpenAi, 1_200, SummaryAnswer::Text(&long));
     assert!(plan.warnings.iter().any(|warning| warning.contains("was cut")), "{:?}", plan.warnings);
     assert!(output.to_string().contains("what it does.\\n[... the summary was longer]"), "{output:#}");
 }
@@ -286,7 +293,7 @@ fn a_longer_summary_is_cut_at_a_border_and_the_report_says_so() {
 fn what_a_summary_lost_is_added_in_its_own_words() {
     let input = render(&talk(12), Format::Bedrock);
     let (plan, output) =
-        compacted(&summarizing(&policy()), &input, Format::Bedrock, 1_200, Answer::Text("All is well."));
+        compacted(&summarizing(&policy()), &input, Format::Bedrock, 1_200, SummaryAnswer::Text("All is well."));
     let report = plan.summary.unwrap();
     assert!(report.lines > 3, "{report:?}");
     let text = output.to_string();
@@ -335,7 +342,7 @@ fn without_an_answer_the_engine_says_what_happened() {
     let policy = Policy { summary_lines: 0, summary_tokens: 400, ..policy() };
     for format in Format::ALL {
         let input = render(&messages, format);
-        let answer = Answer::Nothing("TimeoutError: no answer in 5 s");
+        let answer = SummaryAnswer::Nothing("TimeoutError: no answer in 5 s");
         let (plan, output) = compacted(&summarizing(&policy), &input, format, 2_300, answer);
         assert_eq!(plan.summary.unwrap().by, SummaryBy::Engine);
         assert!(plan.warnings.iter().any(|warning| warning.contains("TimeoutError: no answer in 5 s")));
@@ -361,7 +368,7 @@ fn the_one_liners_are_those_of_the_sre_agent() {
     );
     let policy = Policy { summary_fallback: SummaryFallback::OneLiners, summary_lines: 0, keep_recent: 2, ..policy() };
     let input = render(&messages, Format::Gemini);
-    let (_, output) = compacted(&summarizing(&policy), &input, Format::Gemini, 600, Answer::Text(" \n"));
+    let (_, output) = compacted(&summarizing(&policy), &input, Format::Gemini, 600, SummaryAnswer::Text(" \n"));
     let text = output.to_string();
     for said in [
         "• Called tool: read_file\\n  └ Result: ",
@@ -389,7 +396,7 @@ fn five_compactions_neither_lose_nor_grow_what_was_said_first() {
             let more = render(&more[1..], Format::Anthropic);
             let list = output.as_array_mut().unwrap();
             list.extend(more.as_array().unwrap().iter().cloned());
-            let (plan, after) = compacted(&engine, &output, Format::Anthropic, 1_600, Answer::Nothing("none"));
+            let (plan, after) = compacted(&engine, &output, Format::Anthropic, 1_600, SummaryAnswer::Nothing("none"));
             sizes.push(plan.summary.unwrap().tokens);
             assert_eq!(after.to_string().matches("told without a model:").count(), usize::from(!first.is_empty()));
             output = after;
@@ -414,7 +421,7 @@ fn a_former_account_goes_on_in_the_next() {
     let mut output = render(&messages, Format::Anthropic);
     let mut edits = Vec::new();
     for _ in 0..4 {
-        let (_, after) = compacted(&engine, &output, Format::Anthropic, 1_600, Answer::Nothing("none"));
+        let (_, after) = compacted(&engine, &output, Format::Anthropic, 1_600, SummaryAnswer::Nothing("none"));
         let text = after.to_string();
         let (_, told) = text.split_once("- src/main.rs (").unwrap();
         edits.push(told.split('x').next().unwrap().parse::<usize>().unwrap());
@@ -504,7 +511,7 @@ proptest! {
             let budget = settings.budget(fresh_count(&input, format, &settings.counter));
             let engine = engine(&settings.policy, &settings.counter, settings.storing).with_summarizer(Summarizer::Present);
             let Ok(plan) = plan(&engine, &input, format, budget, settings.urgency) else { continue };
-            let answer = answer.as_deref().map_or(Answer::Nothing("none"), Answer::Text);
+            let answer = answer.as_deref().map_or(SummaryAnswer::Nothing("none"), SummaryAnswer::Text);
             if let Some(asked) = request(&engine, &plan, &input) {
                 prop_assert!(settings.counter.count(&asked.text, TextKind::ToolOutput) <= 500, "{}", asked.text);
             }
@@ -561,7 +568,7 @@ proptest! {
             if first.edits.is_empty() {
                 continue;
             }
-            let answer = answer.as_deref().map_or(Answer::Nothing("none"), Answer::Text);
+            let answer = answer.as_deref().map_or(SummaryAnswer::Nothing("none"), SummaryAnswer::Text);
             let done = resume(&engine, &first, &input, answer);
             let output = Value::Array(apply(&done, &&input).unwrap());
             for urgency in [Urgency::Soft, Urgency::Hard] {
@@ -586,7 +593,7 @@ fn the_generated_conversations_ask_for_summaries() {
         let engine = engine(&policy, &settings.counter, settings.storing).with_summarizer(Summarizer::Present);
         let Ok(plan) = plan(&engine, &input, Format::Bedrock, budget, settings.urgency) else { continue };
         pending += usize::from(plan.pending.is_some());
-        let done = resume(&engine, &plan, &input, Answer::Text("Fine."));
+        let done = resume(&engine, &plan, &input, SummaryAnswer::Text("Fine."));
         with_lines += usize::from(done.summary.is_some_and(|summary| summary.lines > 0));
     }
     assert!(pending > 25 && with_lines > 15, "{pending} of 300 ask, {with_lines} get lines");

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use ullage::planner::Urgency;
 use ullage::policy::{Policy, StageName};
 use ullage::store::{
-    FileStore, MarkStyle, NOTE_ANSWER, Noted, Places, Reference, Store, Storing, Whereabouts, is_retrieved, marked,
-    marked_reference, noted_removals, removal_note, retrieval_marked,
+    FileStore, MarkStyle, NOTE_ANSWER, Places, Reference, RemovalNote, Store, Storing, Whereabouts, is_retrieved,
+    marked, marked_reference, noted_removals, removal_note, retrieval_marked,
 };
 use ullage::wire::Format;
 
@@ -160,7 +160,7 @@ proptest! {
         let whereabouts = reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
         let note = removal_note(messages, &whereabouts, &body);
         let blank = body.trim().is_empty();
-        let of = |body| Some(Noted { messages, reference: reference.clone(), body });
+        let of = |body| Some(RemovalNote { messages, reference: reference.clone(), body });
         prop_assert_eq!(noted_removals(&note), of(if blank { "" } else { body.trim_start_matches('\n') }));
         // Hosts may take away the space around a text.
         prop_assert_eq!(noted_removals(note.trim()), of(if blank { "" } else { body.trim_start_matches('\n').trim_end() }));

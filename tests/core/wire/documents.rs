@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::json;
-use ullage::media::{Base64, Media, MediaKind, Opened, Raw, Size, open_document};
+use ullage::media::{Base64, DocumentContent, Media, MediaKind, Raw, Size, open_document};
 use ullage::tokens::{MediaRule, TextKind};
 use ullage::wire::Format;
 
@@ -72,7 +72,7 @@ fn append(file: &mut Vec<u8>, objects: &[&str], trailer: &str) {
 fn pages(file: &[u8]) -> Size {
     let text = STANDARD.encode(file);
     assert_eq!(open_document(&Raw(file)), open_document(&Base64::new(&text)));
-    let Opened::Sized(Media { kind: MediaKind::Document, size }) = open_document(&Raw(file)) else {
+    let DocumentContent::Sized(Media { kind: MediaKind::Document, size }) = open_document(&Raw(file)) else {
         panic!("a PDF is no text")
     };
     size
@@ -149,7 +149,7 @@ fn words_where_bytes_belong_count_as_words() {
             assert_eq!(count(&exact(), format, &block), expected + 8, "{words:.60}");
         }
     }
-    assert_eq!(open_document(&Base64::new(&zeros)), Opened::Text(zeros.clone()));
+    assert_eq!(open_document(&Base64::new(&zeros)), DocumentContent::Text(zeros.clone()));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_pdf_says_what_it_is_at_the_beginning_of_a_line() {
     }
     for text in ["A file that begins with %PDF-1.4 is a PDF.", " %PDF-1.4", &format!("{}\n%PDF-1.4", "x".repeat(1_100))]
     {
-        assert_eq!(open_document(&Raw(text.as_bytes())), Opened::Text(text.to_owned()));
+        assert_eq!(open_document(&Raw(text.as_bytes())), DocumentContent::Text(text.to_owned()));
     }
 }
 
@@ -168,7 +168,7 @@ fn a_pdf_says_what_it_is_at_the_beginning_of_a_line() {
 fn office_files_count_by_their_bytes() {
     for (bytes, tokens) in [(14_000, 700), (20_000_000, 70_000)] {
         let file = [&b"PK\x03\x04"[..], &vec![1; bytes - 4]].concat();
-        let Opened::Sized(media) = open_document(&Raw(&file)) else { panic!("an archive is no text") };
+        let DocumentContent::Sized(media) = open_document(&Raw(&file)) else { panic!("an archive is no text") };
         assert_eq!(MediaRule::Tiles.tokens(media), tokens);
     }
 }

@@ -4,23 +4,23 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 
-use super::pieces::{Piece, Voice, Writing, line_key, lines, pieces, plain};
+use super::pieces::{Piece, TextForm, Voice, line_key, lines, pieces, plain};
 use crate::anchors::anchors;
 use crate::message::{Message, Text, digest_of};
 
 /// The anchors and the lines of a context, or of what is stored beside it.
 #[derive(Debug, Clone, Default)]
-pub struct Shown {
+pub struct Coverage {
     anchors: HashSet<u128, RandomState>,
     lines: HashSet<u128, RandomState>,
     /// All of it, in order.
     text: String,
 }
 
-impl Shown {
+impl Coverage {
     /// Adds a text. O(length).
     pub fn add_text(&mut self, text: &str) {
-        self.add(Piece { voice: Voice::Given, writing: Writing::Plain, text });
+        self.add(Piece { voice: Voice::Given, form: TextForm::Plain, text });
     }
 
     /// Adds what can be read in a message: everything but ids of calls. O(length).
