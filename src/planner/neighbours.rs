@@ -53,7 +53,7 @@ impl Neighbours {
                 self.before = Some(Neighbour::Inserted(role.other()));
             }
             NotePlace::In { answer: NoteAnswer::Follows, .. } => {
-                self.before = Some(Neighbour::Inserted(Role::Assistant))
+                self.before = Some(Neighbour::Inserted(Role::Assistant));
             }
             NotePlace::In { answer: NoteAnswer::None, .. } => {}
         }
