@@ -51,19 +51,20 @@ impl<'a> OutlineChoice<'a> {
     /// The pieces that `aim` keeps, the most needed first. Counts only those; O(pieces) beside that.
     pub(super) fn order(&self, aim: Aim) -> Vec<usize> {
         let ranks = by_rank(self.outline);
+        let is_worth = |piece: &usize| self.outline.pieces[*piece].essence == Essence::ByRank;
         let Aim::Tokens(budget) = aim else {
             return Rank::ALL
                 .iter()
                 .filter(|rank| rank.is_essential())
                 .flat_map(|rank| &ranks[*rank as usize])
                 .copied()
-                .filter(|piece| self.outline.pieces[*piece].essence == Essence::ByRank)
+                .filter(is_worth)
                 .collect();
         };
         let mut gaps = Gaps::of(self.outline);
         let (mut order, mut used) = (Vec::new(), 0);
         for pieces in ranks {
-            let mut ends = Ends::of(pieces);
+            let mut ends = Ends::of(pieces.into_iter().filter(is_worth).collect());
             while let Some((piece, end)) = ends.next() {
                 let tokens = self.size(piece);
                 gaps.keep(piece);

@@ -18,6 +18,10 @@ use crate::numbers::thousands;
 /// A shape of at most so many lines is rare.
 const RARE: usize = 2;
 
+/// Of a shape that repeats, so many lines may stay at each end beside the one that says how many there are: they show
+/// how the numbers change.
+const ENDS: usize = 2;
+
 /// A text of at least so many lines for each shape repeats itself.
 const LINES_PER_SHAPE: usize = 2;
 
@@ -37,7 +41,7 @@ impl Shapes {
         let mut shapes = Shapes { of_line: Vec::new(), lines: Vec::new(), said: 0 };
         for line in lines(text) {
             shapes.said += usize::from(!is_blank(&text[line.clone()]));
-            let shape = *known.entry(shape(&text.as_bytes()[line])).or_insert(shapes.lines.len());
+            let shape = *known.entry(shape(text[line].trim_end().as_bytes())).or_insert(shapes.lines.len());
             if shape == shapes.lines.len() {
                 shapes.lines.push(0);
             }
@@ -92,7 +96,11 @@ pub(super) fn outline(text: &str) -> (ContentKind, Outline<'_>) {
             () => Rank::Ordinary,
         };
         // Lines that belong to a failure are counted with it.
-        is_counted = if here.is_empty() { is_counted && trail > 0 } else { failures[*shape] > MOST_ALIKE };
+        is_counted = match () {
+            () if !here.is_empty() => failures[*shape] > MOST_ALIKE,
+            () if trail > 0 => is_counted,
+            () => repeats && turn > 1 + ENDS && turn + ENDS <= times,
+        };
         let first = outline.pieces.len();
         if turn == 1 && times > RARE && repeats && line.len() <= LONGEST_COUNTED && !is_blank(body) {
             outline.push_made(line, counted(body, times), rank, !here.is_empty());

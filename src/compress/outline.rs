@@ -76,16 +76,16 @@ pub struct Piece {
     pub failure_word: bool,
     /// Its contribution to the gap line if it is left out.
     pub absence: Absence,
-    /// True if it is kept where there is no budget.
+    /// True if it may be kept.
     pub essence: Essence,
 }
 
-/// True if a piece is kept where there is no budget.
+/// Says whether a piece may be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Essence {
     /// As its rank says.
     ByRank,
-    /// It is left out, and counted: enough failures like it are kept.
+    /// It is left out, whatever the budget, and counted: enough pieces like it are kept.
     Counted,
 }
 
@@ -195,7 +195,7 @@ impl<'a> Outline<'a> {
         self.pieces[first..].iter_mut().for_each(|piece| piece.absence = Absence::Plain);
     }
 
-    /// Has the pieces from `first` on counted where there is no budget, since enough failures like them are kept.
+    /// Has the pieces from `first` on counted, since enough pieces like them are kept.
     pub fn count(&mut self, first: usize) {
         self.pieces[first..].iter_mut().for_each(|piece| piece.essence = Essence::Counted);
     }

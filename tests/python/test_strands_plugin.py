@@ -216,7 +216,7 @@ def test_neither_summaries_nor_files_hold_up_the_event_loop():
     probe = LoopProbe()
     slow = Slow(probe)
     engine = engine_of(store=slow, summarizer=slow.summarize, shrink_above=400, shrink_to=200)
-    model = Player(30, words=900, window=WINDOW)
+    model = Player(60, words=900, window=WINDOW)
     agent = agent_of(model, ContextPlugin(engine, retrieval=False))
     probe.run(agent.invoke_async(TASK))
     assert slow.summaries >= 1

@@ -126,6 +126,18 @@ fn the_stack_of_a_failure_stays_with_it() {
     assert!(short.text.contains(trace), "{}", short.text);
 }
 
+/// A line that says how many there are, and two at each end that show how the numbers change.
+#[test]
+fn similar_lines_do_not_fill_a_budget() {
+    let text: String = (0..3_000).map(|n| format!("worker {} handled request {n}\n", n % 7)).collect();
+    let short = shrink("", &text, Aim::Tokens(600)).unwrap();
+    assert_eq!(
+        short.text,
+        "worker 0 handled request 0 [3,000 lines like this]\nworker 1 handled request 1\nworker 2 handled request 2\n\
+         [... lines 4-2998 left out ...]\nworker 2 handled request 2998\nworker 3 handled request 2999\n"
+    );
+}
+
 #[test]
 fn what_reports_no_failure_is_none() {
     let (noise, _) = log(300, 1_000);

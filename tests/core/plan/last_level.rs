@@ -1,7 +1,9 @@
 //! The last level: what must stay is shortened too, and the floor that an error names is true.
 
 use crate::support::generate::{ANY, Settings, conversation, settings};
-use crate::support::{Block, Item, Message, Outcome, ask, cases, check, compact, engine, exact, fresh_count, render};
+use crate::support::{
+    Block, Item, Message, Outcome, ask, cases, check, compact, engine, exact, fresh_count, render, word,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use ullage::engine::Engine;
@@ -45,7 +47,7 @@ const PASTE: usize = 900;
 /// A request with a log between its sentences, and a step whose arguments and results are long.
 fn work() -> Vec<Message> {
     let log: String =
-        (0..PASTE).map(|n| format!("2026-11-23 10:{n:04} [worker-{n}] INFO id={n} took={}ms\n", n * 7)).collect();
+        (0..PASTE).map(|n| format!("2026-11-23 10:{n:04} [{}] INFO id={n} took={}ms\n", word(n), n * 7)).collect();
     let request =
         format!("Our nightly job dies.\n\n```\n{log}```\n\nNever touch the schema. Which worker was the slowest?");
     let call = |n: usize| Block::Call {
@@ -55,7 +57,7 @@ fn work() -> Vec<Message> {
     };
     let result = |n: usize| Block::Result {
         id: format!("w-{n}"),
-        items: vec![Item::Text(format!("line {n} of it\n").repeat(300))],
+        items: vec![Item::Text((0..300).map(|line| format!("line {} of part {n}\n", word(line))).collect())],
     };
     vec![
         Message::text("user", &request),
@@ -102,7 +104,7 @@ fn what_is_most_expendable_goes_first() {
     let whole = |budget: usize, text: &str| {
         pressed(&engine, &work(), Format::Anthropic, budget).output.to_string().contains(text)
     };
-    let (argument, paste, said) = ("row = 0\\nrow = 0", "[worker-450]", "Never touch the schema.");
+    let (argument, paste, said) = ("row = 0\\nrow = 0", "id=450 ", "Never touch the schema.");
     assert!(!whole(28_000, argument) && whole(28_000, paste) && whole(28_000, said));
     assert!(!whole(2_000, paste) && whole(2_000, said));
 }

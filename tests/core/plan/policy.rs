@@ -313,8 +313,8 @@ fn a_plan_explains_itself() {
     assert_eq!(
         plan(1_000),
         "5 messages, 2,053 tokens; budget 1,000 (starts above 1,000, goes down to 1,000)\n  \
-         compress message 2, block 0: shortened, 1,600 -> 141 tokens (a long tool result; what is needed most in it stays)\n\
-         after: 594 tokens, 1,459 saved, 570 to be cached again\n"
+         compress message 2, block 0: shortened, 1,600 -> 61 tokens (a long tool result; what is needed most in it stays)\n\
+         after: 514 tokens, 1,539 saved, 490 to be cached again\n"
     );
     assert_eq!(
         plan(150),

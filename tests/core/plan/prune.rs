@@ -2,7 +2,7 @@
 
 use crate::support::{
     Block, Item, Message, Outcome, ask_window, cases, check, compact, compact_in_window, compact_into, engine, exact,
-    fresh_count, render,
+    fresh_count, render, word,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ fn read(path: &str) -> Value {
 /// A file of so many lines.
 fn file(name: &str, lines: std::ops::Range<usize>) -> String {
     let lines: Vec<String> =
-        lines.map(|line| format!("    {name}_value_{line} = compute({line}, {name:?})\n")).collect();
+        lines.map(|line| format!("    {name}_value_{line} = {}({line}, {name:?})\n", word(line))).collect();
     lines.concat()
 }
 

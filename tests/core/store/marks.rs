@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::support::generate::text;
-use crate::support::{Message, cases, compact, engine, exact, render, small_policy, undigested};
+use crate::support::{Message, cases, compact, engine, exact, render, small_policy, undigested, word};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use ullage::planner::Urgency;
@@ -78,7 +78,7 @@ fn an_engine_frames_and_recognises_in_every_style() {
 
 #[test]
 fn what_is_framed_is_cut_inside_its_frame() {
-    let long: String = (0..400).map(|line| format!("{line} and some words of its own\n")).collect();
+    let long: String = (0..400).map(|line| format!("{} and some words of its own\n", word(line))).collect();
     for style in STYLES {
         let stages = vec![StageName::Offload];
         let policy = Policy { marks: style, shrink_to: 250, keep_recent: 1, stages, ..small_policy() };

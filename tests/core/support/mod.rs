@@ -113,6 +113,12 @@ pub fn estimate() -> Arc<dyn CountTokens> {
     ESTIMATE.clone()
 }
 
+/// A word for a number: lines that differ in it are not alike, as those that differ in a number are.
+pub fn word(number: usize) -> String {
+    let letter = |n: usize| char::from(b'a' + u8::try_from(n % 26).unwrap_or_default());
+    [number, number / 26, number / 676].map(letter).iter().collect()
+}
+
 /// Small sizes, so that small conversations have something to lose.
 pub fn small_policy() -> Policy {
     Policy {
