@@ -93,9 +93,18 @@ def _is(node: Any, decorator: str) -> bool:
     return any(decorator in ast.unparse(one) for one in node.decorator_list)
 
 
+def _inherited_init(live: type) -> Any:
+    """The initializer that a class has from a base of ours, or None."""
+    owner = next(base for base in live.__mro__ if "__init__" in vars(base))
+    if not owner.__module__.startswith("ullage."):
+        return None
+    node: Any = _definitions(owner.__module__)[owner.__name__]
+    return next((n for n in node.body if isinstance(n, Function) and n.name == "__init__"), None)
+
+
 def _of_class(name: str, node: ast.ClassDef, live: type) -> Iterator[Documented]:
     methods = {n.name: n for n in node.body if isinstance(n, Function)}
-    made = methods.get("__init__") or methods.get("__new__")
+    made = methods.get("__init__") or methods.get("__new__") or _inherited_init(live)
     is_data = _is(node, "dataclass")
     fields = [
         n.target.id

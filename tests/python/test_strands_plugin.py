@@ -29,7 +29,7 @@ from ullage.strands import (
     MappingConversationManager,
     ToolRouterHook,
 )
-from ullage.strands.passive import PassiveConversationManager
+from ullage.strands.session import PassiveConversationManager
 
 from .lengths import long
 

@@ -25,7 +25,7 @@ from ullage.strands.conversation import MappingConversationManager
 from ullage.strands.engines import retrieval_tool
 from ullage.strands.estimate import _estimate_prompt_tokens
 from ullage.strands.mapper import LargeToolResultMapper
-from ullage.strands.plugin import ContextPlugin, EngineStrategy
+from ullage.strands.plugin import ContextPlugin, ContextView, EngineStrategy
 from ullage.strands.router import ToolRouterHook
 from ullage.strands.settings import (
     CONTEXT_LIMIT,
@@ -50,7 +50,6 @@ from ullage.strands.settings import (
 )
 from ullage.strands.sliding import SlidingWindowConversationManager
 from ullage.strands.summarizing import SummarizingConversationManager
-from ullage.strands.view import ContextView
 
 __all__ = [
     "CONTEXT_LIMIT",

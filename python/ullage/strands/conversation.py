@@ -28,12 +28,20 @@ from ullage.strands.agents import PerAgent, accepted_options, last_answer
 from ullage.strands.budget import reduce_to_budget
 from ullage.strands.cascade_engines import Engines, EngineSettings
 from ullage.strands.compressing import ResultCompression
-from ullage.strands.engines import compaction, fixed, observe, reduction, require_engine
+from ullage.strands.engines import (
+    Refusals,
+    compaction,
+    fixed,
+    is_reducing,
+    observe,
+    reducing,
+    reduction,
+    require_engine,
+)
 from ullage.strands.estimate import prompt_token_limit
 from ullage.strands.events import estimated_tokens, note_reduction, reason_of, stage_of
 from ullage.strands.layers import Layers
 from ullage.strands.mapper import LargeToolResultMapper
-from ullage.strands.refusals import Refusals, is_reducing, reducing
 from ullage.strands.session import RestorableConversationManager
 from ullage.strands.settings import PREFIX, CascadeSettings, zones
 

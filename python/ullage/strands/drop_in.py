@@ -11,8 +11,8 @@ from strands.hooks import AfterModelCallEvent
 
 from ullage import TokenCounter
 from ullage.strands.agents import PerAgent
+from ullage.strands.engines import Refusals
 from ullage.strands.history import with_pin
-from ullage.strands.refusals import Refusals
 from ullage.strands.session import RestorableConversationManager
 
 if TYPE_CHECKING:

@@ -1,7 +1,9 @@
-"""The engines of agents, and their compactions in place."""
+"""The engines of agents: their compactions in place, and what follows a refusal."""
 
 from __future__ import annotations
 
+import contextvars
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,13 +28,13 @@ from ullage._engine.steps import Step
 from ullage.stores.retrieval import DEFAULT_LIMIT
 from ullage.stores.tools import RetrievalTool
 from ullage.strands.agents import model_id, model_window, tool_specs, usage_counts
-from ullage.strands.cuts import hold_count
-from ullage.strands.history import identify
+from ullage.strands.history import hold_count, identify
 from ullage.strands.settings import UNKNOWN_WINDOW
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
+    from strands.hooks import AfterModelCallEvent
     from strands.types.tools import ToolResult, ToolUse
 
     from ullage import Report
@@ -45,6 +47,16 @@ _MODELS = ModelCatalog(default={"window": UNKNOWN_WINDOW})
 
 # The folder of the originals, in the folder of a session.
 _FOLDER = "artifacts"
+
+# Refusals in a row after which the overflow is raised, although each request was smaller than the
+# one before. A manager takes about three tenths each time, so a provider that still refuses does
+# not refuse the size.
+_MOST_REFUSALS = 10
+
+# The agents whose conversation is being reduced in this context, threads begun in it included.
+_reducing: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
+    "ullage_reducing", default=()
+)
 
 
 def require_engine(engine: Any) -> None:
@@ -65,14 +77,42 @@ def require_engine(engine: Any) -> None:
     raise PolicyError(f"engine must be a ContextManager; got {type(engine).__name__}{remedy}")
 
 
-def engine_for(
-    agent: Any, *, policy: Policy | None, store: Store | None, model: str | None
-) -> ContextManager:
-    """Returns an engine with what is given. The rest is for the agent's model and session.
+def engine_factory(
+    engine: ContextManager | None,
+    *,
+    policy: Policy | None,
+    store: Store | None,
+    model: str | None,
+) -> Callable[[Any], ContextManager]:
+    """Returns a function that returns the engine of an agent: ``engine``, or one for its model.
 
     Raises:
-        PolicyError: If an argument is not what it should be.
+        PolicyError: If an argument is not what it should be, or an engine is given together with
+            what it has.
     """
+    require_engine(engine)
+    if engine is not None and (policy, store, model) != (None, None, None):
+        raise PolicyError("give an engine, or policy, store and model to make one of")
+
+    def engine_for(agent: Any) -> ContextManager:
+        found = engine or _new_engine(agent, policy, store, model)
+        has_session = getattr(agent, "_session_manager", None) is not None
+        if has_session and isinstance(found.store, MemoryStore):
+            logger.warning(
+                "agent=<%s> | originals are in memory: an agent that a session restores cannot"
+                " retrieve them; give a store that lasts",
+                getattr(agent, "name", None),
+            )
+        return found
+
+    engine_for(None)
+    return engine_for
+
+
+def _new_engine(
+    agent: Any, policy: Policy | None, store: Store | None, model: str | None
+) -> ContextManager:
+    """Returns an engine with what is given. The rest is for the agent's model and session."""
     if model is None:
         agent_model = getattr(agent, "model", None)
         model, window = model_id(agent_model), model_window(agent_model)
@@ -96,16 +136,6 @@ def _store_beside_session(agent: Any) -> Store:
     folder = Path(session._get_session_path(session.session_id)) / _FOLDER  # noqa: SLF001
     # Nothing is cleaned: other agents of the session may refer to it.
     return FileStore(folder, keep=None, clean_above=None)
-
-
-def warn_of_lost_originals(agent: Any, store: Store | None) -> None:
-    """Warns if a session keeps references to originals that only this process has."""
-    if getattr(agent, "_session_manager", None) is not None and isinstance(store, MemoryStore):
-        logger.warning(
-            "agent=<%s> | originals are in memory: an agent that a session restores cannot"
-            " retrieve them; give a store that lasts",
-            getattr(agent, "name", None),
-        )
 
 
 def fixed(agent: Any) -> dict[str, Any]:
@@ -164,13 +194,12 @@ def reduction(
     Raises:
         ContextWindowOverflowException: If the messages cannot be made smaller.
     """
-    beside = fixed(agent)
+    options = {"hard": True, **fixed(agent)}
     try:
-        refused = engine.status(messages, **beside)
+        refused = engine.status(messages, **fixed(agent))
         if first is not None:
             first()
         budget = max(1, min(refused.available, int(refused.tokens * share)))
-        options = {"hard": True, **beside}
         try:
             report = yield from compaction(engine, messages, budget=budget, **options)
         except BudgetError as error:
@@ -201,6 +230,88 @@ def observe(engine: ContextManager, request: list[Any], answer: Any) -> None:
         engine.observe(request, reported, **options)
     except UllageError as error:
         logger.debug("error=<%s> | the usage taught nothing", error)
+
+
+class Refusals:
+    """The refusals of one agent's requests since its model last answered.
+
+    Args:
+        most: How many requests in a row are made smaller.
+    """
+
+    def __init__(self, most: int = _MOST_REFUSALS) -> None:
+        self._most = most
+        self.count = 0
+        # The reason why nothing could be made smaller, until Strands asks for a reduction.
+        self._problem: Exception | None = None
+
+    def end(self) -> None:
+        """Forgets the refusals: the provider has answered, or the agent was invoked again."""
+        self.count, self._problem = 0, None
+
+    def add(self, error: Exception | None = None) -> None:
+        """Counts a refusal.
+
+        Raises:
+            ContextWindowOverflowException: If there were too many.
+        """
+        self.count += 1
+        if self.count > self._most:
+            # The next invocation has its own attempts.
+            self.count = 0
+            raise ContextWindowOverflowException(
+                f"the provider refused {self._most + 1} requests in a row, each smaller than the"
+                " one before"
+            ) from error
+
+    async def recover(self, smaller: Callable[[], Awaitable[None]]) -> bool:
+        """Calls the function that makes a refused request smaller; returns False if it raises.
+
+        Strands then asks for a reduction in its event loop, and calls itself again for each
+        attempt. So only a request that cannot be made smaller is left to it, which raises the
+        overflow.
+        """
+        self._problem = None
+        try:
+            await smaller()
+        except Exception as problem:  # noqa: BLE001 - raised when Strands asks for a reduction
+            logger.warning("error=<%s> | the overflow is raised", problem)
+            self.count, self._problem = 0, problem
+            return False
+        return True
+
+    async def after_model_call(
+        self, event: AfterModelCallEvent, smaller: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Ends the refusals after an answer; has a refused request made smaller and sent again."""
+        if event.stop_response is not None:
+            self.end()
+        elif isinstance(event.exception, ContextWindowOverflowException) and not event.retry:
+            event.retry = await self.recover(smaller)
+
+    def raise_problem(self, error: Exception | None) -> None:
+        """Raises the reason why nothing could be made smaller, if that was tried already."""
+        problem, self._problem = self._problem, None
+        if error is not None and problem is not None:
+            raise problem from (None if problem is error else error)
+
+
+@contextmanager
+def reducing(*agents: Any) -> Iterator[None]:
+    """Marks the conversations of these agents as being reduced.
+
+    So the request for a summary does not ask for a summary itself.
+    """
+    token = _reducing.set((*_reducing.get(), *map(id, agents)))
+    try:
+        yield
+    finally:
+        _reducing.reset(token)
+
+
+def is_reducing(agent: Any) -> bool:
+    """Returns True if the conversation of an agent is being reduced in this context."""
+    return id(agent) in _reducing.get()
 
 
 def retrieval_tool(

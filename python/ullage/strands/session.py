@@ -12,7 +12,11 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from strands.agent.conversation_manager import ConversationManager
+from strands.agent.conversation_manager import (
+    ConversationManager,
+    NullConversationManager,
+    SlidingWindowConversationManager,
+)
 from strands.hooks import (
     AgentInitializedEvent,
     BeforeModelCallEvent,
@@ -20,6 +24,7 @@ from strands.hooks import (
     MessageAddedEvent,
 )
 
+from ullage._engine.logger import Logger
 from ullage.strands.agents import PerAgent, note_seam, reference
 from ullage.strands.history import repair_request
 from ullage.strands.session_log import AgentLog, SessionLog, unpack
@@ -29,6 +34,8 @@ if TYPE_CHECKING:
 
     from strands import Agent
     from strands.types.content import Message
+
+logger = Logger(__name__)
 
 # These hooks run before and after those without an order. Session managers have none, and ask for
 # the state at the same events.
@@ -174,3 +181,69 @@ def _head_of(state: dict[str, Any]) -> Any:
 
 def _no_agent() -> None:
     """No agent is known yet."""
+
+
+def _no_problem(_: Exception | None) -> None:
+    """Nothing is known."""
+
+
+class PassiveConversationManager(RestorableConversationManager):
+    """Changes nothing, and remembers for a session what others have changed.
+
+    Strands' ``NullConversationManager`` changes nothing either, but an agent that comes back from
+    a session with it has its messages as they arrived: what a plugin, a strategy or a user did to
+    them is undone.
+    """
+
+    _is_seam = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Raises the reason why the context could not be made smaller, if it is known.
+        self._raise_problem: Callable[[Exception | None], None] = _no_problem
+
+    def apply_management(self, agent: Agent, **_: Any) -> None:
+        """Leaves the messages as they are."""
+
+    def reduce_context(self, agent: Agent, e: Exception | None = None, **_: Any) -> None:  # noqa: ARG002
+        """Leaves the messages as they are.
+
+        Raises:
+            ContextWindowOverflowException: If ``e`` is given and it is known why the messages
+                cannot be made smaller.
+            Exception: ``e``, if it is given and nothing is known.
+        """
+        self._raise_problem(e)
+        if e is not None:
+            raise e
+
+    @classmethod
+    def take_over(cls, agent: Agent, raise_problem: Callable[[Exception | None], None]) -> None:
+        """Takes the place of a manager that does nothing, or that the agent was not given.
+
+        It has to be called before the agent is initialized, as plugins and strategies are.
+
+        Args:
+            agent: The agent.
+            raise_problem: Raises the reason why its context could not be made smaller, if there is
+                one.
+        """
+        manager = agent.conversation_manager
+        if type(manager) is not NullConversationManager and not _is_default(manager):
+            return
+        own = cls()
+        own._raise_problem = raise_problem
+        agent.conversation_manager = own
+        agent.hooks.add_hook(own)
+        logger.debug("manager=<%s> | replaced", type(manager).__name__)
+
+
+def _is_default(manager: Any) -> bool:
+    """Returns True if this is the manager of an agent that was given none."""
+    return type(manager) is SlidingWindowConversationManager and _settings(manager) == _settings(
+        SlidingWindowConversationManager()
+    )
+
+
+def _settings(manager: Any) -> dict[str, Any]:
+    return {key: value for key, value in vars(manager).items() if key != "removed_message_count"}

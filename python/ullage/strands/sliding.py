@@ -8,9 +8,8 @@ from strands.agent import conversation_manager as strands_managers
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage._engine.logger import Logger
-from ullage.strands.cuts import History
 from ullage.strands.drop_in import DropInConversationManager, truncate_results
-from ullage.strands.history import repair_history
+from ullage.strands.history import History, repair_history
 
 if TYPE_CHECKING:
     from strands import Agent

@@ -13,7 +13,7 @@ from strands.event_loop.streaming import process_stream
 from ullage import SummaryRequest, TokenCounter
 from ullage._core import quoted_summary, summary_request
 from ullage.strands.agents import PerAgent, model_id, model_window, reference
-from ullage.strands.refusals import reducing
+from ullage.strands.engines import reducing
 from ullage.strands.settings import UNKNOWN_WINDOW
 
 

@@ -11,10 +11,9 @@ from strands.types.exceptions import ContextWindowOverflowException
 from ullage._engine.logger import Logger
 from ullage._engine.steps import calling, run
 from ullage.strands.agents import model_window
-from ullage.strands.cuts import History
 from ullage.strands.drop_in import DropInConversationManager, truncate_results
-from ullage.strands.history import identify, repair_history
-from ullage.strands.refusals import is_reducing
+from ullage.strands.engines import is_reducing
+from ullage.strands.history import History, identify, repair_history
 from ullage.strands.settings import UNKNOWN_WINDOW
 from ullage.strands.summaries import summary_of
 
