@@ -42,6 +42,7 @@ from ullage._core import (
 if TYPE_CHECKING:
     from ullage._engine.background import BackgroundSummary
     from ullage._engine.summarizer import SummaryRequest
+    from ullage._engine.warning import UllageWarning
     from ullage.compression import Compressed, CompressionMetadata, LeftOut, compress
     from ullage.manager import ContextManager
     from ullage.models.catalog import ModelCatalog, ModelLimits, model_limits
@@ -103,6 +104,7 @@ __all__ = [
     "ToolResult",
     "Transcript",
     "UllageError",
+    "UllageWarning",
     "Usage",
     "UsageTracker",
     "View",
@@ -140,6 +142,7 @@ _PLACES = {
     "usage.tokens": ("Usage",),
     "stores.protocol": ("FullStore", "Store"),
     "_engine.summarizer": ("SummaryRequest",),
+    "_engine.warning": ("UllageWarning",),
     "summary": ("Summary",),
     "stores.tools": ("RetrievalTool",),
     "stores.transcript": ("Transcript",),

@@ -5,6 +5,7 @@
 import copy
 import logging
 import re
+import warnings
 from typing import Any
 
 import pytest
@@ -345,8 +346,11 @@ def test_a_restored_agent_reads_back_what_was_shrunk_before(seam, given, tmp_pat
 def test_a_session_whose_originals_would_be_lost_is_warned_of(seam, kept, tmp_path, caplog):
     session = RepositorySessionManager("s", FileSessionManager("s", storage_dir=str(tmp_path)))
     store = ullage.FileStore(tmp_path / "artifacts") if kept else None
-    Agent(model=Player(), session_manager=session, **given_as(seam(store=store)))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        Agent(model=Player(), session_manager=session, **given_as(seam(store=store)))
     assert ("originals are in memory" in caplog.text) is not kept
+    assert [w.category for w in found] == [ullage.UllageWarning] * (not kept)
 
 
 def test_a_tool_of_the_agent_is_not_replaced_by_the_retrieval_tool():

@@ -20,6 +20,7 @@ from ullage._engine.calling import Call, OutOfTimeError, SelfCancelledError, awa
 from ullage._engine.logger import Logger
 from ullage._engine.reasons import one_line, said
 from ullage._engine.steps import Step
+from ullage._engine.warning import warn
 from ullage.stores.retrieval import discard
 from ullage.telemetry import MAX_TOKENS, OTHER, TIMEOUT, kind_of
 
@@ -123,6 +124,7 @@ class Asker:
         self._timeout = policy.summary_timeout
         self._required = policy.summaries == "required"
         self._remembered: OrderedDict[bytes, str] = OrderedDict()
+        self._has_warned = False
 
     @property
     def can_ask(self) -> bool:
@@ -268,9 +270,19 @@ class Asker:
             ) from error
         if self._summarizer is not None:
             logger.warning("reason=<%s> | no summary from the summarizer", reason)
+            self._warn(reason)
         late = isinstance(error, OutOfTimeError)
         kind = TIMEOUT if late else OTHER if error is None else kind_of(error)
         return Answer(None, reason, late, kind)
+
+    def _warn(self, reason: str) -> None:
+        """Warns of the first failure; the log has every one."""
+        if not self._has_warned:
+            self._has_warned = True
+            warn(
+                f"the summarizer gave no summary: {reason}; ullage wrote one without it. Repair the"
+                " summarizer, or set Policy(summaries='required') for an error in its place"
+            )
 
 
 def _told(answer: Answer, operation: Operation) -> Answer:

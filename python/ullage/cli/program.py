@@ -8,6 +8,7 @@ import io
 import os
 import re
 import sys
+import warnings
 from typing import TYPE_CHECKING
 
 import ullage
@@ -59,7 +60,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # Ids and names of files may hold what the terminal has no character for.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code: int = options.run(options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", ullage.UllageWarning)
+            warnings.showwarning = _warned
+            code: int = options.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
@@ -91,6 +95,11 @@ def _failed(error: BaseException) -> int:
             " what `python -X dev -m ullage ...` prints"
         )
     return FAILED
+
+
+def _warned(message: Warning | str, *_: object, **__: object) -> None:
+    """Shows a warning without the line of the code: it means nothing to a user of a command."""
+    complain(str(message))
 
 
 class _Parser(argparse.ArgumentParser):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,11 +19,12 @@ from ullage._core import (
     window_and_reserve,
 )
 from ullage._engine.logger import Logger
+from ullage._engine.warning import warn
 from ullage.models import tables
 from ullage.models.origins import File, Given, Litellm
 from ullage.models.tables import Figures, Table
 from ullage.usage import prices as price_rows
-from ullage.usage.listed_prices import listed
+from ullage.usage.listed_prices import LISTED, listed
 
 if TYPE_CHECKING:
     from ullage.usage.prices import Prices
@@ -187,7 +189,18 @@ class ModelCatalog:
             figures, source = _merged(override, figures), "override"
         if source == "default":
             logger.warning("model=<%s>, window=<%d> | unknown model", model, figures.window)
+            warn(self._unknown(model, figures.window))
         return ModelLimits(model, *figures, source)
+
+    def _unknown(self, model: str, window: int) -> str:
+        name = model.rpartition("/")[2].lower()
+        near = difflib.get_close_matches(name, [*self._overrides, *LISTED], n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        return (
+            f"unknown model {model!r}{hint}: its window is assumed to be {window:,} tokens, and its"
+            f" tokens are estimated; give a policy with the window, or a catalog that knows it:"
+            f" ModelCatalog(overrides={{{model!r}: {{'window': {window}}}}})"
+        )
 
     def _override(self, model: str) -> dict[str, int] | None:
         exact = self._overrides.get(model.lower())

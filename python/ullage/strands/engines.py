@@ -25,6 +25,7 @@ from ullage import (
 )
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Step
+from ullage._engine.warning import warn
 from ullage.stores.retrieval import DEFAULT_LIMIT
 from ullage.stores.tools import RetrievalTool
 from ullage.strands.agents import model_id, model_window, tool_specs, usage_counts
@@ -102,6 +103,10 @@ def engine_factory(
                 "agent=<%s> | originals are in memory: an agent that a session restores cannot"
                 " retrieve them; give a store that lasts",
                 getattr(agent, "name", None),
+            )
+            warn(
+                "the originals of removed content are in memory, but the agent has a session: once"
+                " the process ends, they cannot be retrieved; give store=ullage.FileStore(folder)"
             )
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ def counting() -> None:
 
 
 def models() -> None:
+    warnings.filterwarnings("ignore", category=ullage.UllageWarning)
     catalog = ullage.ModelCatalog(overrides={"mine": {"window": 8_192}}, litellm="auto")
     limits = ullage.model_limits("gpt-4o", catalog)
     assert_type(limits, ullage.ModelLimits)
