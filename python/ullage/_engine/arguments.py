@@ -8,17 +8,53 @@ from ullage._core import Policy, PolicyError, TokenCounter
 from ullage.models.catalog import BUILT_IN, ModelCatalog
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ullage.stores.protocol import Store
 
 
-def require_number(name: str, value: Any, *, least: int) -> None:
-    """Refuses what is no whole number from ``least`` on.
+def require_number(name: str, value: Any, *, least: int, most: int | None = None) -> None:
+    """Refuses what is no whole number from ``least`` on, up to ``most`` if that is given.
 
     Raises:
         PolicyError: If it is anything else.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise PolicyError(f"{name}: it is {value!r}; it must be a number from {least} on")
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    if not is_number or value < least or (most is not None and value > most):
+        end = "on" if most is None else f"to {most}"
+        raise PolicyError(f"{name}: it is {value!r}; it must be a number from {least} {end}")
+
+
+def require_share(name: str, value: Any, *, above_zero: bool) -> None:
+    """Refuses what is no number from 0, or above 0, to 1.
+
+    Raises:
+        PolicyError: If it is anything else.
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= 1 or (above_zero and value == 0):
+        least = "above 0" if above_zero else "from 0"
+        raise PolicyError(f"{name}: it is {value!r}; it must be a share {least} to 1")
+
+
+def require_bool(name: str, value: Any) -> None:
+    """Refuses what is neither True nor False, such as the text "no" of a YAML file.
+
+    Raises:
+        PolicyError: If it is anything else.
+    """
+    if not isinstance(value, bool):
+        raise PolicyError(f"{name}: it is {value!r}; it must be true or false")
+
+
+def require_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Refuses what is not one of the choices.
+
+    Raises:
+        PolicyError: If it is anything else.
+    """
+    if value not in choices:
+        raise PolicyError(f"{name}: it is {value!r}; it must be one of {', '.join(choices)}")
 
 
 def require_callable(name: str, value: Any) -> None:

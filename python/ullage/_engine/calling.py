@@ -169,6 +169,15 @@ async def in_pool(
     return await asyncio.to_thread(function, *args, **more)
 
 
+async def acall(function: Callable[..., Any], *args: Any) -> Any:
+    """Calls a function of the host's, plain or async. A plain one is called in a thread."""
+    if inspect.iscoroutinefunction(function):
+        return await function(*args)
+    outcome = await in_pool(function, *args)
+    # A lambda that calls an async function returns what is still to be awaited.
+    return await outcome if inspect.isawaitable(outcome) else outcome
+
+
 def is_in_event_loop() -> bool:
     """True if this thread has an event loop."""
     import asyncio

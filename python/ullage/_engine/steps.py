@@ -6,12 +6,11 @@ yields a :class:`Step` and is sent what came of it. :func:`run` and :func:`arun`
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
-from ullage._engine.calling import Call, in_pool
+from ullage._engine.calling import Call, acall, in_pool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
@@ -52,7 +51,7 @@ def calling(function: Callable[..., Any], *args: Any) -> Steps[Any]:
     of its own.
     """
     bound = partial(function, *args)
-    return (yield Step(partial(_called, bound), partial(_acalled, bound)))
+    return (yield Step(partial(_called, bound), partial(acall, function, *args)))
 
 
 def _called(function: Callable[[], Any]) -> Any:
@@ -60,13 +59,6 @@ def _called(function: Callable[[], Any]) -> Any:
     if error is not None:
         raise error
     return outcome
-
-
-async def _acalled(function: partial[Any]) -> Any:
-    if inspect.iscoroutinefunction(function.func):
-        return await function()
-    outcome = await in_pool(function)
-    return await outcome if inspect.isawaitable(outcome) else outcome
 
 
 def run(steps: Steps[_Outcome]) -> _Outcome:

@@ -9,7 +9,7 @@ Attributes:
 
 from pathlib import Path
 
-from ullage.amplifier.memory import MemoryTooLargeError
+from ullage.amplifier.files import MemoryTooLargeError
 from ullage.amplifier.persistent import PersistentContextManager
 from ullage.amplifier.simple import SimpleContextManager, mount
 

@@ -1,99 +1,113 @@
-"""The three strategies: how the messages of a request that is too long are compacted."""
+"""``Strategy``: how the messages of a request that is too long are compacted."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ullage import BudgetError
-from ullage._engine.calling import in_pool
-from ullage.amplifier import custom
+from ullage import BudgetError, ContextManager, Conversation, MessageError, detect_format, repair
+from ullage._engine.calling import acall, in_pool
+from ullage._engine.logger import Logger
 from ullage.amplifier.importance import newest
-from ullage.amplifier.messages import is_of_a_tool, is_result, is_system
+from ullage.amplifier.messages import is_result, is_system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from ullage import ContextManager, Report, TokenCounter
+    from ullage import Report, TokenCounter
     from ullage.amplifier.importance import Judge
     from ullage.amplifier.settings import Settings
 
+logger = Logger(__name__)
 
-class EngineFor(Protocol):
-    """Makes an engine for so many tokens."""
+# The user's own: it takes the messages and the tokens that they should come to, and returns what is
+# left of them.
+Compaction: TypeAlias = Callable[[list[Any], int], list[Any] | Awaitable[list[Any]]]
 
-    def __call__(self, tokens: int, *, with_account: bool = False) -> ContextManager:
-        """The engine. ``with_account``: see :meth:`Settings.policy`."""
+# It takes a user's message first, and no two of one role in a row.
+_STRICTEST = "anthropic"
 
 
-async def compact(
-    messages: list[Any],
-    limit: int,
-    pins: Iterable[int],
-    *,
-    settings: Settings,
-    engine_for: EngineFor,
-    counter: TokenCounter,
-    judge: Judge | None,
-    function: custom.Compaction | None,
-) -> Report | None:
-    """Compacts messages in place. O(their length), and what the user's functions take.
+@dataclass(frozen=True)
+class Strategy:
+    """Compacts messages by the settings of a context.
 
-    Args:
-        messages: The conversation.
-        limit: Tokens that it may take.
-        pins: Indices of messages that must stay as they are.
-        settings: How to compact.
-        engine_for: Makes the engine.
-        counter: What counts tokens.
-        judge: Asks the user which messages are important.
-        function: The user's own compaction.
-
-    Returns:
-        The engine's report; None where the user's function compacted.
-
-    Raises:
-        BudgetError: If what must stay does not fit.
-        MessageError: If a message cannot be read.
+    Attributes:
+        settings: The settings.
+        function: The user's own compaction, or None.
+        judge: Asks the user which messages are important, or None.
+        model: The id of the model, where the provider says it.
+        counter: Counts tokens.
+        options: Further arguments of the engine.
     """
-    target = max(1, int(limit * settings.target))
-    must_stay = {id(messages[pin]) for pin in pins}
-    if settings.strategy == "custom" and function is not None:
-        made = await custom.compacted(function, messages, target)
-        if made is not None:
-            messages[:] = made
-            return None
-    if settings.strategy == "simple":
-        return await _simple(messages, must_stay, settings.keep, engine_for(limit))
-    is_talk = settings.strategy == "smart" and await in_pool(_is_talk, messages, counter)
-    engine = engine_for(limit, with_account=is_talk)
-    fixed = {place for place, message in enumerate(messages) if id(message) in must_stay}
-    whole = await in_pool(newest, messages, target, counter)
-    if judge is not None:
-        whole |= await judge.important(messages, whole, target, counter)
-    try:
-        return await engine.acompact(messages, hard=True, pins=sorted(fixed | whole))
-    except BudgetError:
-        if not whole - fixed:
-            raise
-    # New and important messages are worth less than the request.
-    return await engine.acompact(messages, hard=True, pins=sorted(fixed))
 
+    settings: Settings
+    function: Compaction | None
+    judge: Judge | None
+    model: str | None
+    counter: TokenCounter
+    options: Mapping[str, Any]
 
-async def _simple(
-    messages: list[Any], must_stay: set[int], keep: int, engine: ContextManager
-) -> Report:
-    left = await in_pool(without_repetitions, messages, keep, must_stay)
-    pins = [place for place, message in enumerate(left) if id(message) in must_stay]
-    report = await engine.acompact(left, hard=True, pins=pins)
-    messages[:] = left
-    return report
+    def engine(self, tokens: int, *, with_account: bool = False) -> ContextManager:
+        """An engine for so many tokens. ``with_account``: see :meth:`Settings.policy`."""
+        policy = self.settings.policy(tokens, with_account=with_account)
+        return ContextManager(policy, counter=self.counter, model=self.model, **self.options)
 
+    async def compact(self, messages: list[Any], limit: int, pins: Iterable[int]) -> Report | None:
+        """Compacts messages in place. O(their length), and what the user's functions take.
 
-def _is_talk(messages: list[Any], counter: TokenCounter) -> bool:
-    """True if people and the model said most of it, rather than tools."""
-    results = [message for message in messages if is_result(message)]
-    return counter.count_messages(results) * 2 < counter.count_messages(messages)
+        Args:
+            messages: The conversation.
+            limit: Tokens that it may take.
+            pins: Indices of messages that must stay as they are.
+
+        Returns:
+            The engine's report; None where the user's function compacted.
+
+        Raises:
+            BudgetError: If what must stay does not fit.
+            MessageError: If a message cannot be read.
+        """
+        name, target = self.settings.compaction_strategy, self._target(limit)
+        if name == "custom" and self.function is not None:
+            own = await _custom(self.function, messages, target)
+            if own is not None:
+                messages[:] = own
+                return None
+        fixed = set(pins)
+        if name == "simple":
+            return await self._simple(messages, limit, fixed)
+        is_talk = name == "smart" and await in_pool(self._is_talk, messages)
+        engine = self.engine(limit, with_account=is_talk)
+        whole = await in_pool(newest, messages, target, self.counter)
+        if self.judge is not None:
+            whole |= await self.judge.important(messages, whole, target, self.counter)
+        try:
+            return await engine.acompact(messages, hard=True, pins=sorted(fixed | whole))
+        except BudgetError:
+            if not whole - fixed:
+                raise
+        # New and important messages are worth less than the request.
+        return await engine.acompact(messages, hard=True, pins=sorted(fixed))
+
+    async def _simple(self, messages: list[Any], limit: int, fixed: set[int]) -> Report:
+        must_stay = {id(messages[place]) for place in fixed}
+        left = await in_pool(without_repetitions, messages, self.settings.keep_last, must_stay)
+        pins = [place for place, message in enumerate(left) if id(message) in must_stay]
+        report = await self.engine(limit).acompact(left, hard=True, pins=pins)
+        messages[:] = left
+        return report
+
+    def _target(self, limit: int) -> int:
+        return max(1, int(limit * self.settings.target_usage))
+
+    def _is_talk(self, messages: list[Any]) -> bool:
+        """True if people and the model said most of it, rather than tools."""
+        results = [message for message in messages if is_result(message)]
+        count = self.counter.count_messages
+        return count(results) * 2 < count(messages)
 
 
 def without_repetitions(messages: list[Any], recent: int, must_stay: set[int]) -> list[Any]:
@@ -112,14 +126,18 @@ def without_repetitions(messages: list[Any], recent: int, must_stay: set[int]) -
     Returns:
         A new list of the same objects.
     """
-    task = next((n for n, m in enumerate(messages) if m.get("role") == "user"), None)
+    conversation = Conversation(messages)
+    task = next((n for n, message in enumerate(messages) if message.get("role") == "user"), None)
+    whole = {task, *range(len(messages) - recent, len(messages))}
+    calls, results = conversation.calls, conversation.results
+    tools = {call.message for call in calls} | {result.message for result in results}
     seen: set[tuple[Any, str]] = set()
     kept: list[Any] = []
     for index in reversed(range(len(messages))):
         message = messages[index]
-        if not is_system(message) and not is_of_a_tool(message):
+        if index not in tools and not is_system(message):
             text = (message.get("role"), _text(message.get("content")))
-            is_fixed = index == task or index >= len(messages) - recent or id(message) in must_stay
+            is_fixed = index in whole or id(message) in must_stay
             if text in seen and not is_fixed and not _parts(messages, index, kept):
                 continue
             seen.add(text)
@@ -140,3 +158,50 @@ def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
     return json.dumps(content, sort_keys=True, default=repr)
+
+
+async def _custom(function: Compaction, messages: list[Any], target: int) -> list[Any] | None:
+    """Returns the messages that the user's function leaves; None if they cannot be used.
+
+    The function gets a list of its own. The messages in it are those of the history, and are not to
+    be changed: what is to be shorter has to be a copy. System messages that it left out come back
+    to the front.
+    """
+    try:
+        left = await acall(function, list(messages), target)
+    except Exception:
+        logger.warning("the user's compaction failed; the engine compacts instead", exc_info=True)
+        return None
+    try:
+        return _repaired(_with_system(left, messages))
+    except MessageError as error:
+        logger.warning("error=<%s> | the user's compaction is of no use; the engine's is", error)
+        return None
+
+
+def _with_system(left: Any, messages: list[Any]) -> list[Any]:
+    if not isinstance(left, list) or not all(isinstance(message, dict) for message in left):
+        raise MessageError("a compaction has to return a list of messages")
+    if all(is_system(message) for message in left):
+        raise MessageError("a compaction has to leave a message that is not the system's")
+    identities = {id(message) for message in left}
+    missing = [
+        message
+        for message in messages
+        if is_system(message) and id(message) not in identities and message not in left
+    ]
+    return [*missing, *left]
+
+
+def _repaired(messages: list[Any]) -> list[Any]:
+    """The messages, where they are words alone as the strictest provider takes them.
+
+    Words do not tell their format, and what comes next may be of any. What tells its format is
+    repaired by the view.
+    """
+    try:
+        detect_format(messages)
+    except MessageError:
+        system = [message for message in messages if is_system(message)]
+        return [*system, *repair([m for m in messages if not is_system(m)], _STRICTEST)]
+    return messages

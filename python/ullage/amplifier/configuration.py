@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import inspect
+import pkgutil
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +34,7 @@ def arguments(constructor: Any, config: dict[str, Any] | None) -> dict[str, Any]
     } - _NOT_CONFIGURED
     if config is not None and not isinstance(config, Mapping):
         raise PolicyError(f"the configuration is a {type(config).__name__}, not a mapping")
-    given = {} if config is None else dict(config)
+    given = dict(config or {})
     for name in given:
         if name not in known:
             near = difflib.get_close_matches(str(name), sorted(known), n=1)
@@ -43,9 +43,9 @@ def arguments(constructor: Any, config: dict[str, Any] | None) -> dict[str, Any]
     return {n: _function(n, v) if n in _FUNCTIONS else v for n, v in given.items()}
 
 
-async def mounted(coordinator: Any, context: Any) -> None:
+async def mount_in(coordinator: Any, context: Any) -> None:
     """Mounts a context: by the coordinator of Amplifier's code, or as its guide has it."""
-    context.mounted_in(coordinator)
+    context.join(coordinator)
     if hasattr(coordinator, "mount"):
         await coordinator.mount("context", context)
     else:
@@ -55,13 +55,10 @@ async def mounted(coordinator: Any, context: Any) -> None:
 def _function(setting: str, value: Any) -> Any:
     if value is None or callable(value):
         return value
-    module, _, name = str(value).partition(":")
     try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
+        function = pkgutil.resolve_name(str(value))
     except (ImportError, AttributeError, ValueError) as error:
         raise PolicyError(f"{setting} is {value!r}, which cannot be loaded: {error}") from error
-    if not callable(found):
+    if not callable(function):
         raise PolicyError(f"{setting} is {value!r}, which is no function")
-    return found
+    return function

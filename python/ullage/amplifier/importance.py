@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ullage._engine.calling import acall
 from ullage._engine.logger import Logger
 from ullage.amplifier.messages import is_system
 
@@ -61,7 +61,7 @@ class Judge:
         self._scores: dict[int, tuple[Any, float]] = {}
 
     async def important(
-        self, messages: list[Any], staying: set[int], target: int, counter: TokenCounter
+        self, messages: list[Any], excluded: set[int], target: int, counter: TokenCounter
     ) -> set[int]:
         """The indices of the most important messages, as many as fit in their part of the target.
 
@@ -70,18 +70,18 @@ class Judge:
 
         Args:
             messages: The conversation.
-            staying: Indices of those that stay anyway.
+            excluded: Indices of those that stay whole anyway.
             target: Tokens that the compaction goes down to.
             counter: What counts them.
         """
-        open_to = [n for n, message in enumerate(messages) if not is_system(message)]
+        judged = [n for n, message in enumerate(messages) if not is_system(message)]
         try:
-            scores = await self._score([messages[n] for n in open_to])
+            scores = await self._score([messages[n] for n in judged])
         except Exception:
             logger.warning("importance was not judged", exc_info=True)
             return set()
-        scored = dict(zip(open_to, scores, strict=True))
-        wanted = [n for n in open_to if scored[n] >= IMPORTANT and n not in staying]
+        scored = dict(zip(judged, scores, strict=True))
+        wanted = [n for n in judged if scored[n] >= IMPORTANT and n not in excluded]
         # Of two that are as important the newer one.
         wanted.sort(key=lambda n: (scored[n], n), reverse=True)
         return within(wanted, messages, int(target * SHARE), counter)
@@ -89,24 +89,14 @@ class Judge:
     async def _score(self, messages: list[Any]) -> list[float]:
         new = [message for message in messages if id(message) not in self._scores]
         if new:
-            scores = await asyncio.wait_for(self._asked(list(new)), TIMEOUT)
+            scores = await asyncio.wait_for(acall(self._importance, list(new)), TIMEOUT)
             for message, score in zip(new, scores, strict=True):
                 self._scores[id(message)] = (message, float(score))
         # The newest request goes last, and the one that was made longest ago is forgotten first.
         for message in messages:
             self._scores[id(message)] = self._scores.pop(id(message))
-        found = [self._scores[id(message)][1] for message in messages]
-        spare = len(self._scores) - max(_REMEMBERED, len(messages))
-        for place in list(self._scores)[: max(0, spare)]:
+        scores_now = [self._scores[id(message)][1] for message in messages]
+        excess = len(self._scores) - max(_REMEMBERED, len(messages))
+        for place in list(self._scores)[: max(0, excess)]:
             del self._scores[place]
-        return found
-
-    async def _asked(self, messages: list[Any]) -> Sequence[float]:
-        if inspect.iscoroutinefunction(self._importance):
-            answer: Any = await self._importance(messages)
-        else:
-            answer = await asyncio.to_thread(self._importance, messages)
-            # A lambda that calls an async function returns what is still to be awaited.
-            if inspect.isawaitable(answer):
-                answer = await answer
-        return list(answer)
+        return scores_now

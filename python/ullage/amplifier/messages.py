@@ -6,16 +6,11 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from ullage import MessageError, validate
+from ullage import Conversation, MessageError
 
 # The metadata of a system message that a hook put in, which a dynamic system prompt does not
 # replace.
 _HOOK = "hook"
-# The blocks that belong to a call: Anthropic's, and Amplifier's own names for them.
-_CALLS = frozenset({"tool_use", "tool_call"})
-_RESULTS = frozenset({"tool_result"})
-# The rule without which a message could not be counted, so that no request would work any more.
-_READABLE = "message-can-be-read"
 
 
 def stamped(message: Any) -> dict[str, Any]:
@@ -30,6 +25,11 @@ def stamped(message: Any) -> dict[str, Any]:
     return {**message, "metadata": metadata}
 
 
+def copies(messages: list[Any]) -> list[dict[str, Any]]:
+    """Copies of messages, without a time: it is not known when they were said."""
+    return [dict(readable(message)) for message in messages]
+
+
 def readable(message: Any) -> Mapping[str, Any]:
     """The message, which has to be a dict that can be read.
 
@@ -42,10 +42,7 @@ def readable(message: Any) -> Mapping[str, Any]:
         raise MessageError(f"a message is a {type(message).__name__}, not a dict")
     if not isinstance(message.get("role"), str):
         raise MessageError("a message has no role: user, assistant, system or tool")
-    for found in validate([message]):
-        # Other violations depend on the messages around it.
-        if found.rule == _READABLE:
-            raise MessageError(f"the message cannot be read: {found.problem}; {found.remedy}")
+    Conversation([message])
     return message
 
 
@@ -67,16 +64,8 @@ def source(message: Any) -> Any:
 
 def is_result(message: Any) -> bool:
     """True if a message has results of tools."""
-    return message.get("role") == "tool" or _has(message, _RESULTS)
-
-
-def is_of_a_tool(message: Any) -> bool:
-    """True if a message makes calls or has results."""
-    return bool(message.get("tool_calls")) or is_result(message) or _has(message, _CALLS)
-
-
-def _has(message: Any, kinds: frozenset[str]) -> bool:
     content = message.get("content")
-    if not isinstance(content, list):
-        return False
-    return any(isinstance(block, dict) and block.get("type") in kinds for block in content)
+    blocks = content if isinstance(content, list) else []
+    return message.get("role") == "tool" or any(
+        isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks
+    )

@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from ullage._engine.logger import Logger
+from ullage.amplifier.settings import LEVELS
 
 if TYPE_CHECKING:
     from ullage.amplifier.settings import Verbosity
@@ -15,7 +16,6 @@ logger = Logger(__name__)
 SOURCE = "context-compaction"
 _OPENING = f'<system-reminder source="{SOURCE}">'
 _CLOSING = "</system-reminder>"
-LEVELS = 8
 # The levels of Amplifier up to which nothing but tool results was shortened.
 _ONLY_RESULTS = 2
 # A verbose notice names this many; more would take more room than the notice has.
@@ -40,10 +40,10 @@ def notice_of(stats: dict[str, Any], verbosity: Verbosity) -> str:
     if verbosity == "off" or not stats:
         return ""
     if verbosity == "minimal":
-        said = ["This conversation was compacted: older messages and tool results are shorter."]
+        lines = ["This conversation was compacted: older messages and tool results are shorter."]
     else:
-        said = [*_normal(stats), *(_verbose(stats) if verbosity == "verbose" else [])]
-    return "\n".join([_OPENING, *said, _CLOSING])
+        lines = [*_normal(stats), *(_verbose(stats) if verbosity == "verbose" else [])]
+    return "\n".join([_OPENING, *lines, _CLOSING])
 
 
 def message_of(notice: str) -> dict[str, Any]:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
-from ullage import UllageError
+from ullage import PolicyError, UllageError
 from ullage._engine.logger import Logger
-from ullage.amplifier import checks, memory
-from ullage.amplifier.configuration import arguments, mounted
-from ullage.amplifier.messages import stamped
-from ullage.amplifier.places import transcript_path as place_of
+from ullage.amplifier import files
+from ullage.amplifier.configuration import arguments, mount_in
+from ullage.amplifier.messages import copies, stamped
 from ullage.amplifier.session_file import SessionFile
-from ullage.amplifier.simple import SimpleContextManager, copies
+from ullage.amplifier.settings import Settings, require
+from ullage.amplifier.simple import SimpleContextManager
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Awaitable, Callable, Sequence
 
     from ullage.amplifier.settings import StrategyName
@@ -58,8 +58,8 @@ class PersistentContextManager(SimpleContextManager):
 
     def __init__(  # noqa: PLR0917 - Amplifier's parameters, in its order
         self,
-        transcript_path: str | os.PathLike[str] | None = None,
-        memory_files: Sequence[str | os.PathLike[str]] | None = None,
+        transcript_path: str | PathLike[str] | None = None,
+        memory_files: Sequence[str | PathLike[str]] | None = None,
         max_tokens: int = 200_000,
         compact_threshold: float = 0.92,
         target_usage: float = 0.50,
@@ -68,7 +68,7 @@ class PersistentContextManager(SimpleContextManager):
         truncate_chars: int = 250,
         hooks: Any = None,
         *,
-        storage_path: str | os.PathLike[str] | None = None,
+        storage_path: str | PathLike[str] | None = None,
         session_id: str = "default",
         compaction_strategy: StrategyName = "smart",
         export_on_compact: bool = False,
@@ -87,9 +87,9 @@ class PersistentContextManager(SimpleContextManager):
             hooks=hooks,
             **others,
         )
-        checks.require({"export_on_compact": export_on_compact, "lock": lock})
-        checks.require_places(storage_path, transcript_path, session_id, memory_files)
-        self.transcript_path = place_of(transcript_path, storage_path, session_id)
+        require({"export_on_compact": export_on_compact, "lock": lock})
+        _require_places(storage_path, transcript_path, session_id, memory_files)
+        self.transcript_path = files.transcript_path(transcript_path, storage_path, session_id)
         self.memory_files = list(memory_files or [])
         self.export_on_compact = export_on_compact
         self.config = {
@@ -113,7 +113,7 @@ class PersistentContextManager(SimpleContextManager):
             MemoryTooLargeError: If the memory files take more than ``max_tokens``.
         """
         if not self._file.is_open:
-            await asyncio.to_thread(self._open)
+            await asyncio.to_thread(self._read)
 
     async def close(self) -> None:
         """Flushes the file and lets others open it.
@@ -136,18 +136,6 @@ class PersistentContextManager(SimpleContextManager):
             await asyncio.to_thread(self._add, stamp)
         else:
             self._add(stamp)
-
-    async def get_messages_for_request(
-        self, token_budget: int | None = None, provider: Any = None
-    ) -> list[dict[str, Any]]:
-        """Returns the request, see :meth:`SimpleContextManager.get_messages_for_request`."""
-        await self.initialize()
-        return await super().get_messages_for_request(token_budget, provider)
-
-    async def get_messages(self) -> list[dict[str, Any]]:
-        """All messages, those of the memory files first. O(n)."""
-        await self.initialize()
-        return await super().get_messages()
 
     async def set_messages(self, messages: list[dict[str, Any]]) -> None:
         """Begins with these messages, unless the file already had some.
@@ -175,71 +163,66 @@ class PersistentContextManager(SimpleContextManager):
         await self.initialize()
         await asyncio.to_thread(self._begin, [])
         self._file.is_resumed = False
-        self._standing = []
+        self._memory = []
 
-    async def get_token_count(self) -> int:
-        """Tokens of what the model would be sent now, notice included."""
+    async def _open(self) -> None:
         await self.initialize()
-        return await super().get_token_count()
 
-    async def should_compact(self) -> bool:
-        """True if the next request would be compacted."""
-        await self.initialize()
-        return await super().should_compact()
-
-    async def compact(self) -> int:
-        """Compacts the view now, see :meth:`SimpleContextManager.compact`."""
-        await self.initialize()
-        return await super().compact()
-
-    async def set_system_prompt_factory(self, factory: Callable[[], Awaitable[str]] | None) -> None:
-        """Asks for the system prompt anew with each request; the memory files stay behind it."""
-        await self.initialize()
-        await super().set_system_prompt_factory(factory)
-
-    async def _compacted(self, view: BudgetView, messages: list[Any]) -> None:
+    async def _keep(self, view: BudgetView, messages: list[Any]) -> None:
         try:
-            await asyncio.to_thread(self._keep, view, messages, self.messages)
+            await asyncio.to_thread(self._write_view, view, messages, self.messages)
         except UllageError as error:
             # The messages are in the file; a session that is resumed compacts them again.
             logger.warning("path=<%s>, error=<%s> | not written", self.transcript_path, error)
 
-    def _keep(self, view: BudgetView, request: list[Any], history: list[Any]) -> None:
+    def _write_view(self, view: BudgetView, request: list[Any], history: list[Any]) -> None:
         with self._file.writing:
             # It may have been cleared meanwhile.
             if history is not self.messages:
                 return
             if self.export_on_compact:
                 self._file.export(view.before)
-            standing = {id(message) for message in self._standing}
-            lasting = [message for message in request if id(message) not in standing]
+            memory = {id(message) for message in self._memory}
+            lasting = [message for message in request if id(message) not in memory]
             self._file.keep(lasting, self._views.past())
 
-    def _open(self) -> None:
+    def _read(self) -> None:
         with self._file.writing:
             if self._file.is_open:
                 return
-            standing = memory.messages_of(self.memory_files)
-            if self._views.counter_for(None).count_messages(standing) > self.max_tokens:
-                raise memory.MemoryTooLargeError(
+            memory = files.memory_messages(self.memory_files)
+            if self._views.counter_for(None).count_messages(memory) > self.max_tokens:
+                raise files.MemoryTooLargeError(
                     f"the memory files take more than max_tokens, which is {self.max_tokens:,};"
                     " shorten them or raise it"
                 )
             self.messages, views = self._file.open()
-            self._standing = standing
+            self._memory = memory
             self._views.forget()
-            self._views.restore(views, self._settings(), self.compaction_function)
+            self._views.restore(views, Settings.of(self), self.compaction_function)
             self._shown = self._views.last
             self._file.is_open = True
 
     def _add(self, message: dict[str, Any]) -> None:
         with self._file.writing:
-            self._file.append(message, self.messages)
+            self._file.append(message)
+            self.messages.append(message)
 
     def _begin(self, messages: list[dict[str, Any]]) -> None:
         with self._file.writing:
-            self.messages = self._file.replaced(messages)
+            self.messages = self._file.replace(messages)
             self._views.forget()
+
+
+def _require_places(storage: Any, transcript: Any, session: Any, memory_files: Any) -> None:
+    for name, path in (("storage_path", storage), ("transcript_path", transcript)):
+        if path is not None and not isinstance(path, (str, PathLike)):
+            raise PolicyError(f"{name} is {path!r}; it must be a path")
+    if not isinstance(session, str):
+        raise PolicyError(f"session_id is {session!r}; it must be a text")
+    listed = memory_files or []
+    if isinstance(listed, str) or not all(isinstance(file, (str, PathLike)) for file in listed):
+        raise PolicyError(f"memory_files is {memory_files!r}; it must be a list of paths")
 
 
 async def mount(
@@ -263,7 +246,7 @@ async def mount(
     session = getattr(coordinator, "session_id", None)
     if isinstance(session, str) and session:
         given.setdefault("session_id", session)
-    made = PersistentContextManager(**given, hooks=getattr(coordinator, "hooks", None))
-    await made.initialize()
-    await mounted(coordinator, made)
-    return made.close
+    context = PersistentContextManager(**given)
+    await context.initialize()
+    await mount_in(coordinator, context)
+    return context.close

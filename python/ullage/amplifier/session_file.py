@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import threading
@@ -23,7 +22,7 @@ _VIEWS = "views"
 
 
 class SessionFile:
-    """Writes messages and views, under one lock with what changes in memory.
+    """Writes messages and views. A caller holds ``writing``, also for what changes in memory.
 
     Args:
         path: The file.
@@ -32,7 +31,7 @@ class SessionFile:
 
     Attributes:
         writing: The lock. Who holds it has file and memory to itself.
-        is_open: Whether it is open, and its messages are in memory; who puts them there says so.
+        is_open: Whether it is open, and its messages are in memory; the caller sets it.
         is_resumed: Whether it had messages when it was opened.
     """
 
@@ -72,18 +71,16 @@ class SessionFile:
         self.is_resumed = bool(messages)
         return messages, views
 
-    def append(self, message: dict[str, Any], messages: list[Any]) -> None:
-        """Writes a message, then adds it to those in memory.
+    def append(self, message: dict[str, Any]) -> None:
+        """Writes a message.
 
         Raises:
             MessageError: If it is no JSON.
-            StoreError: If it cannot be written. Either way it is added nowhere.
+            StoreError: If it cannot be written.
         """
-        with self.writing:
-            self._written.append(message)
-            messages.append(message)
+        self._written.append(message)
 
-    def replaced(self, messages: list[dict[str, Any]]) -> list[Any]:
+    def replace(self, messages: list[dict[str, Any]]) -> list[Any]:
         """Begins the file again with these messages, and returns them as they are in it.
 
         After a crash it is the old file or the new one.
@@ -92,25 +89,22 @@ class SessionFile:
             MessageError: If one of them is no JSON; nothing has changed then.
             StoreError: If they cannot be written; likewise.
         """
-        with self.writing:
-            old = self._written
-            new = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
-            with contextlib.suppress(FileNotFoundError):
-                new.unlink()
+        old = self._written
+        new = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
+        new.unlink(missing_ok=True)
+        try:
+            with Transcript(new, fsync=self._fsync, lock=False) as transcript:
+                transcript.extend(messages)
+            old.close()
             try:
-                with Transcript(new, fsync=self._fsync, lock=False) as written:
-                    written.extend(messages)
-                old.close()
-                try:
-                    new.replace(self.path)
-                finally:
-                    self._transcript = self._opened()
-            except OSError as error:
-                raise StoreError(f"{self.path} cannot be replaced: {error}") from error
+                new.replace(self.path)
             finally:
-                with contextlib.suppress(FileNotFoundError):
-                    new.unlink()
-            return self._written.messages()
+                self._transcript = self._opened()
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be replaced: {error}") from error
+        finally:
+            new.unlink(missing_ok=True)
+        return self._written.messages()
 
     def keep(self, request: list[Any], views: list[Any]) -> None:
         """Writes what the model sees from now on. O(length of the request).
@@ -125,29 +119,25 @@ class SessionFile:
         """
         mark = notice.message_of("")
         mark["metadata"][_VIEWS] = views
-        with self.writing:
-            self._written.set_view([mark, *request])
+        self._written.set_view([mark, *request])
 
-    def export(self, messages: list[Any]) -> Path:
+    def export(self, messages: list[Any]) -> None:
         """Writes messages into a file beside this one, under the next free number.
 
         Raises:
             MessageError: If one of them is no JSON.
             StoreError: If they cannot be written.
         """
-        with self.writing:
-            number = 1
-            while (to := self.path.with_name(f"{self.path.stem}.{number}.jsonl")).exists():
-                number += 1
-            try:
-                lines = [json.dumps(message, ensure_ascii=False) for message in messages]
-            except (TypeError, ValueError) as error:
-                raise MessageError(f"a message is no JSON: {error}") from error
-            try:
-                to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-            except (OSError, UnicodeEncodeError) as error:
-                raise StoreError(f"{to} cannot be written: {error}") from error
-            return to
+        number = 1
+        while (to := self.path.with_name(f"{self.path.stem}.{number}.jsonl")).exists():
+            number += 1
+        try:
+            lines = [json.dumps(message, ensure_ascii=False) for message in messages]
+            to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        except OSError as error:
+            raise StoreError(f"{to} cannot be written: {error}") from error
+        except (TypeError, ValueError) as error:
+            raise MessageError(f"a message is no JSON: {error}") from error
 
     def close(self) -> None:
         """Flushes the file and lets others open it.

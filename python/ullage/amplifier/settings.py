@@ -1,16 +1,34 @@
-"""The settings of a context manager, and the policy of the engine that they make."""
+"""The settings of a context: their checks, and the policy of the engine that they make."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ullage._core import Policy, PolicyError
+from ullage._engine.arguments import require_bool, require_choice, require_number, require_share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 StrategyName: TypeAlias = Literal["simple", "smart", "custom"]
-STRATEGIES = get_args(StrategyName)
 Verbosity: TypeAlias = Literal["off", "minimal", "normal", "verbose"]
-VERBOSITIES = get_args(Verbosity)
+
+# The levels of Amplifier.
+LEVELS = 8
+# The least of each whole number.
+_LEAST = {
+    "max_tokens": 1,
+    "protected_tool_results": 0,
+    "truncate_chars": 1,
+    "compaction_notice_token_reserve": 0,
+    "compaction_notice_min_level": 0,
+    "keep_last": 0,
+}
+# Shares of a whole. Something has to be left of the budget, so the last two are above 0.
+_SHARES = ("protected_recent", "truncate_boundary", "compact_threshold", "target_usage")
+_FLAGS = ("compaction_notice_enabled", "auto_compact", "export_on_compact", "lock")
+_STRATEGIES, _VERBOSITIES = get_args(StrategyName), get_args(Verbosity)
 
 # Amplifier counts four characters for a token; its sizes in characters are tokens here by that.
 CHARACTERS_A_TOKEN = 4
@@ -24,29 +42,45 @@ _RESULT_LEVELS = (0, 1, 3, 5)
 _FIRST_RESULTS = (0.5, 1.0)
 
 
+def require(settings: Mapping[str, Any]) -> None:
+    """Checks the settings that are given by name; other names are not looked at.
+
+    Raises:
+        PolicyError: If one is not what it should be; says which.
+    """
+    for name, value in settings.items():
+        if name in _LEAST:
+            most = LEVELS if name == "compaction_notice_min_level" else None
+            require_number(name, value, least=_LEAST[name], most=most)
+        elif name in _SHARES:
+            require_share(name, value, above_zero=name in _SHARES[2:])
+        elif name in _FLAGS:
+            require_bool(name, value)
+        elif name == "compaction_strategy":
+            require_choice(name, value, _STRATEGIES)
+        elif name == "compaction_notice_verbosity":
+            require_choice(name, value, _VERBOSITIES)
+    if settings.get("compaction_strategy") == "custom" and not settings.get("compaction_function"):
+        raise PolicyError("compaction_strategy is 'custom', so give a compaction_function")
+
+
 @dataclass(frozen=True)
 class Settings:
-    """The sizes that shape a compaction.
+    """The settings of a ``SimpleContextManager`` that shape a compaction."""
 
-    Attributes:
-        strategy: "simple", "smart" or "custom".
-        threshold: Share of the budget at which it starts.
-        target: Share of the budget to which "smart" goes down.
-        keep: Messages at the end that "simple" keeps.
-        recent: Share of the messages, the newest, that "smart" leaves alone as long as it can.
-        results: Tool results at the end that "smart" leaves alone as long as it can.
-        boundary: Share of the tool results, the oldest, that "smart" shortens before messages go.
-        shorten_to: Characters that are left of a tool result.
-    """
+    compaction_strategy: StrategyName
+    compact_threshold: float
+    target_usage: float
+    keep_last: int
+    protected_recent: float
+    protected_tool_results: int
+    truncate_boundary: float
+    truncate_chars: int
 
-    strategy: StrategyName
-    threshold: float
-    target: float
-    keep: int
-    recent: float
-    results: int
-    boundary: float
-    shorten_to: int
+    @classmethod
+    def of(cls, context: object) -> Settings:
+        """The settings of a context, as they are now."""
+        return cls(**{field.name: getattr(context, field.name) for field in fields(cls)})
 
     def policy(self, room: int, *, with_account: bool = False) -> Policy:
         """The preset of the strategy with these settings, for a request of so many tokens.
@@ -59,48 +93,43 @@ class Settings:
         Raises:
             PolicyError: If a setting is out of range.
         """
-        if self.strategy not in STRATEGIES:
-            raise PolicyError(
-                f"compaction_strategy is {self.strategy!r}; it must be one of"
-                f" {', '.join(STRATEGIES)}"
-            )
-        name = "simple" if self.strategy == "simple" else "smart"
-        preset = Policy.preset(f"amplifier-{name}")
-        changes = self._simple() if name == "simple" else self._smart()
+        # A host may have changed it since the context was made.
+        require_choice("compaction_strategy", self.compaction_strategy, _STRATEGIES)
+        is_simple = self.compaction_strategy == "simple"
+        preset = Policy.preset("amplifier-simple" if is_simple else "amplifier-smart")
+        changes = self._simple() if is_simple else self._smart()
         if with_account:
             changes |= {
                 "stages": [*preset.stages, "summarize"],
                 "summaries": "always",
-                "summary_tokens": max(1, int(room * self.target * _ACCOUNT_SHARE)),
+                "summary_tokens": max(1, int(room * self.target_usage * _ACCOUNT_SHARE)),
             }
-        return preset.replace(window=room, reserve_output=0, **changes)
+        return preset.replace(window=room, reserve_output=0, high=self.compact_threshold, **changes)
 
     def _simple(self) -> dict[str, Any]:
         return {
-            "high": self.threshold,
-            "escalate": self.threshold,
-            "keep_recent": self.keep,
-            "offload_preview": self._shortened,
+            "escalate": self.compact_threshold,
+            "keep_recent": self.keep_last,
+            "offload_preview": self._preview,
         }
 
     def _smart(self) -> dict[str, Any]:
-        low = min(self.target, self.threshold)
+        low = min(self.target_usage, self.compact_threshold)
         levels: dict[int, dict[str, Any]] = {
-            number: {"keep_results": self.results} for number in _RESULT_LEVELS
+            number: {"keep_results": self.protected_tool_results} for number in _RESULT_LEVELS
         }
         for number, part in enumerate(_FIRST_RESULTS):
-            levels[number]["results"] = self.boundary * part
+            levels[number]["results"] = self.truncate_boundary * part
         return {
-            "high": self.threshold,
             "low": low,
             "escalate": low,
-            "keep_recent_share": self.recent,
-            "offload_above": self._shortened,
-            "offload_preview": self._shortened,
-            "compress_to": self._shortened,
+            "keep_recent_share": self.protected_recent,
+            "offload_above": self._preview,
+            "offload_preview": self._preview,
+            "compress_to": self._preview,
             "levels": levels,
         }
 
     @property
-    def _shortened(self) -> int:
-        return max(1, self.shorten_to // CHARACTERS_A_TOKEN)
+    def _preview(self) -> int:
+        return max(1, self.truncate_chars // CHARACTERS_A_TOKEN)

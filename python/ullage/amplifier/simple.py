@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError
 from ullage._engine.arguments import require_callable
-from ullage.amplifier import checks, notice
+from ullage.amplifier import notice
 from ullage.amplifier.budget import Budget, budget_of, expected_budget
-from ullage.amplifier.configuration import arguments, mounted
+from ullage.amplifier.configuration import arguments, mount_in
 from ullage.amplifier.importance import Importance, Judge
-from ullage.amplifier.messages import is_hook, is_system, readable, stamped
-from ullage.amplifier.settings import Settings
+from ullage.amplifier.messages import copies, is_hook, is_system, stamped
+from ullage.amplifier.settings import Settings, require
 from ullage.amplifier.views import Views
 
 if TYPE_CHECKING:
@@ -20,11 +21,31 @@ if TYPE_CHECKING:
 
     from ullage import Recorder, Store, TokenCounter
     from ullage._engine.listener import OnCompaction
-    from ullage.amplifier.custom import Compaction
+    from ullage.amplifier.compaction import Compaction
     from ullage.amplifier.settings import StrategyName, Verbosity
     from ullage.amplifier.views import BudgetView
+    from ullage.view import Outlook
 
     PromptFactory = Callable[[], Awaitable[str]]
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A request that is to be made.
+
+    Attributes:
+        view: The view of the history within its budget.
+        budget: The most that it may take.
+        prompt: The system prompt in front of the history, as a message; or nothing.
+        prompt_tokens: The tokens of that.
+        room: Tokens of the messages beside that and the notice.
+    """
+
+    view: BudgetView
+    budget: Budget
+    prompt: list[dict[str, Any]]
+    prompt_tokens: int
+    room: int
 
 
 class SimpleContextManager:
@@ -96,14 +117,17 @@ class SimpleContextManager:
         recorder: Recorder | None = None,
     ) -> None:
         require_callable("on_compaction", on_compaction)
-        judge = None if importance is None else Judge(importance)
-        self._views = Views(counter, store, judge, on_compaction, recorder)
+        self._views = Views(
+            counter,
+            None if importance is None else Judge(importance),
+            {"store": store, "on_compaction": on_compaction, "recorder": recorder},
+        )
         self._recorder = recorder
         # The budget of the last request.
         self._budget: Budget | None = None
         self._prompt: PromptFactory | None = None
         # System messages in front of the history in every request.
-        self._standing: list[dict[str, Any]] = []
+        self._memory: list[dict[str, Any]] = []
         # The view that the last request showed.
         self._shown: BudgetView | None = None
         # The session whose provider tells the budget before the first request does.
@@ -132,12 +156,13 @@ class SimpleContextManager:
             "auto_compact": auto_compact,
             "compaction_strategy": compaction_strategy,
         }
-        checks.require(vars(self))
-        self._settings().policy(max_tokens)
+        require(vars(self))
+        Settings.of(self).policy(max_tokens)
 
-    def mounted_in(self, coordinator: Any) -> None:
-        """Notes the session whose context it is."""
+    def join(self, coordinator: Any) -> None:
+        """Makes it the context of a session."""
         self._coordinator = coordinator
+        self.hooks = getattr(coordinator, "hooks", None)
 
     async def add_message(self, message: dict[str, Any]) -> None:
         """Adds a message, with the time in ``metadata.timestamp`` if it has none.
@@ -169,23 +194,25 @@ class SimpleContextManager:
                 their places in :meth:`get_messages`.
             MessageError: If a message cannot be read.
         """
+        await self._open()
         budget = budget_of(token_budget, provider, self.max_tokens)
-        prompt = await self._system_prompt()
-        view = self._view(budget)
+        request = await self._request(budget)
         if self.auto_compact:
-            messages, tokens = await self._fitted(view, budget, prompt)
+            messages, tokens = await self._fitted(request)
         else:
-            messages, tokens, _ = self._outlook(view, budget, prompt)
+            outlook = self._outlook(request)
+            messages, tokens = outlook.messages, outlook.tokens
         self._budget = budget
-        sent = self._sent(view, messages, budget.tokens - tokens, prompt)
+        sent = self._sent(request, messages, tokens)
         if self._recorder is not None:
             # In a thread, because it reads all of the request.
             await asyncio.to_thread(self._recorder.request, sent)
         return sent
 
     async def get_messages(self) -> list[dict[str, Any]]:
-        """All messages, as they were added. O(n)."""
-        return [dict(message) for message in (*self._standing, *self.messages)]
+        """All messages, as they were added; those of memory files first. O(n)."""
+        await self._open()
+        return [dict(message) for message in (*self._memory, *self.messages)]
 
     async def set_messages(self, messages: list[dict[str, Any]]) -> None:
         """Begins with these messages, as a session does that is resumed. O(length of the messages).
@@ -205,16 +232,15 @@ class SimpleContextManager:
 
     async def get_token_count(self) -> int:
         """Tokens of what the model would be sent now, notice included, before any compaction."""
-        budget, prompt = self._last_budget, await self._system_prompt()
-        view = self._view(budget)
-        messages, tokens, _ = self._outlook(view, budget, prompt)
-        sent = self._sent(view, messages, budget.tokens - tokens, prompt)
-        return view.counter.count_messages(sent)
+        request = await self._next_request()
+        outlook = self._outlook(request)
+        sent = self._sent(request, outlook.messages, outlook.tokens)
+        return request.view.counter.count_messages(sent)
 
     async def should_compact(self) -> bool:
         """True if the next request would be compacted."""
-        budget, prompt = self._last_budget, await self._system_prompt()
-        return self.auto_compact and self._outlook(self._view(budget), budget, prompt)[2]
+        request = await self._next_request()
+        return self.auto_compact and self._outlook(request).is_due
 
     async def compact(self) -> int:
         """Compacts what the model sees now, and returns the tokens saved.
@@ -224,30 +250,22 @@ class SimpleContextManager:
         Raises:
             BudgetError: If what must stay does not fit.
         """
-        budget, prompt = self._last_budget, await self._system_prompt()
-        view = self._view(budget)
-        before = view.stats
-        await self._fitted(view, budget, prompt, hard=True)
-        if view.stats is None or view.stats is before:
-            return 0
-        return int(view.stats["tokens_saved"])
+        request = await self._next_request()
+        before = request.view.stats
+        await self._fitted(request, hard=True)
+        stats = request.view.stats
+        return 0 if stats is None or stats is before else int(stats["tokens_saved"])
 
     async def set_system_prompt_factory(self, factory: PromptFactory | None) -> None:
         """Asks for the system prompt anew with each request.
 
-        It then replaces the system messages of the history, those of hooks aside.
+        It then replaces the system messages of the history, those of hooks and memory files aside.
         """
+        await self._open()
         self._prompt = factory
 
-    @property
-    def _last_budget(self) -> Budget:
-        """The budget of the last request; before one, what is most likely to be it."""
-        if self._budget is not None:
-            return self._budget
-        if (expected := expected_budget(self._coordinator, self.max_tokens)) is not None:
-            return expected
-        last = self._views.last
-        return Budget(self.max_tokens) if last is None else last.budget
+    async def _open(self) -> None:
+        """Reads the history, where it is not in memory alone."""
 
     @property
     def _last_compaction_stats(self) -> dict[str, Any] | None:
@@ -262,104 +280,76 @@ class SimpleContextManager:
     def _has_notice(self) -> bool:
         return self.compaction_notice_enabled and self.compaction_notice_verbosity != "off"
 
-    def _settings(self) -> Settings:
-        return Settings(
-            strategy=self.compaction_strategy,
-            threshold=self.compact_threshold,
-            target=self.target_usage,
-            keep=self.keep_last,
-            recent=self.protected_recent,
-            results=self.protected_tool_results,
-            boundary=self.truncate_boundary,
-            shorten_to=self.truncate_chars,
-        )
+    async def _next_request(self) -> _Request:
+        """A request with the budget of the last one; before one, with the most likely budget."""
+        await self._open()
+        budget = self._budget or expected_budget(self._coordinator, self.max_tokens)
+        if budget is None:
+            last = self._views.last
+            budget = Budget(self.max_tokens) if last is None else last.budget
+        return await self._request(budget)
 
-    def _view(self, budget: Budget) -> BudgetView:
-        return self._views.view_for(self._settings(), budget, self.compaction_function)
+    async def _request(self, budget: Budget) -> _Request:
+        text = None if self._prompt is None else str(await self._prompt())
+        prompt = [] if text is None else [{"role": "system", "content": text}]
+        view = self._views.view_for(Settings.of(self), budget, self.compaction_function)
+        tokens = view.counter.count_messages(prompt) if prompt else 0
+        reserve = self.compaction_notice_token_reserve if self._has_notice else 0
+        room = max(1, budget.beside(reserve) - tokens)
+        return _Request(view, budget, prompt, tokens, room)
 
-    async def _fitted(
-        self, view: BudgetView, budget: Budget, prompt: str | None, *, hard: bool = False
-    ) -> tuple[list[Any], int]:
-        """The messages of a request, and the tokens of all of it but the notice."""
-        history, before = self._history(), view.stats
-        in_front = self._prompt_tokens(budget, prompt)
-        if in_front >= budget.tokens:
+    async def _fitted(self, request: _Request, *, hard: bool = False) -> tuple[list[Any], int]:
+        """The messages that fit, and their tokens."""
+        history, view, before = self._history(), request.view, request.view.stats
+        room, most = request.room, request.budget.tokens - request.prompt_tokens
+        if most <= 0:
             error = BudgetError(
-                f"the system messages in front take {in_front:,} tokens, and the budget is"
-                f" {budget.tokens:,}: shorten them or raise it"
+                f"the system messages in front take {request.prompt_tokens:,} tokens, and the"
+                f" budget is {request.budget.tokens:,}: shorten them or raise it"
             )
-            error.budget, error.floor, error.messages = budget.tokens, in_front + 1, []
+            error.budget, error.floor = request.budget.tokens, request.prompt_tokens + 1
+            error.messages = []
             raise error
-        room = self._room(budget, in_front)
         try:
-            messages, tokens = await view.messages(history, room, in_front, hard=hard)
+            fitted = await view.messages(history, room, request.prompt_tokens, hard=hard)
         except BudgetError:
             # The room that is kept for the notice is worth less than the request.
-            room, least = budget.tokens - in_front, room
-            if room <= least:
+            if most <= room:
                 raise
-            messages, tokens = await view.messages(history, room, in_front, hard=hard)
+            fitted = await view.messages(history, most, request.prompt_tokens, hard=hard)
         if view.stats is not None and view.stats is not before:
-            await self._compacted(view, messages)
+            await self._keep(view, fitted[0])
             await notice.emit(self.hooks, view.stats)
-        return messages, tokens + in_front
+        return fitted
 
-    def _outlook(
-        self, view: BudgetView, budget: Budget, prompt: str | None
-    ) -> tuple[list[Any], int, bool]:
-        """The messages of the next request before any compaction, its tokens, and if one is due."""
-        in_front = self._prompt_tokens(budget, prompt)
-        outlook = view.outlook(self._history(), self._room(budget, in_front))
-        return outlook.messages, outlook.tokens + in_front, outlook.is_due
+    def _outlook(self, request: _Request) -> Outlook:
+        return request.view.outlook(self._history(), request.room)
 
-    async def _compacted(self, view: BudgetView, messages: list[Any]) -> None:
+    async def _keep(self, view: BudgetView, messages: list[Any]) -> None:
         """Keeps a compacted view, where it is to outlive the process."""
 
     def _history(self) -> list[Any]:
         """All messages that the model may see."""
         if self._prompt is None:
-            return [*self._standing, *self.messages]
+            return [*self._memory, *self.messages]
         shown = (message for message in self.messages if not is_system(message) or is_hook(message))
-        return [*self._standing, *shown]
+        return [*self._memory, *shown]
 
-    async def _system_prompt(self) -> str | None:
-        return None if self._prompt is None else str(await self._prompt())
-
-    def _prompt_tokens(self, budget: Budget, prompt: str | None) -> int:
-        front = _in_front(prompt)
-        return self._views.counter_for(budget.model).count_messages(front) if front else 0
-
-    def _room(self, budget: Budget, in_front: int) -> int:
-        """Tokens of the messages beside the system prompt and the notice."""
-        reserve = self.compaction_notice_token_reserve if self._has_notice else 0
-        return max(1, budget.beside(reserve) - in_front)
-
-    def _sent(
-        self, view: BudgetView, messages: list[Any], room: int, prompt: str | None
-    ) -> list[dict[str, Any]]:
+    def _sent(self, request: _Request, messages: list[Any], tokens: int) -> list[dict[str, Any]]:
         """The messages with the system prompt in front, and the notice behind system messages."""
-        self._shown = view
-        sent = [*_in_front(prompt), *messages]
-        stats = view.stats
+        self._shown = request.view
+        sent, stats = [*request.prompt, *messages], request.view.stats
         if not self._has_notice or stats is None:
             return sent
         if stats["strategy_level"] < self.compaction_notice_min_level:
             return sent
         text = self._format_compaction_notice()
         message = notice.message_of(text)
-        if text and view.counter.count_messages([message]) <= room:
+        room = request.budget.tokens - request.prompt_tokens - tokens
+        if text and request.view.counter.count_messages([message]) <= room:
             place = next((n for n, m in enumerate(sent) if not is_system(m)), len(sent))
             sent.insert(place, message)
         return sent
-
-
-def _in_front(prompt: str | None) -> list[dict[str, Any]]:
-    return [] if prompt is None else [{"role": "system", "content": prompt}]
-
-
-def copies(messages: list[Any]) -> list[dict[str, Any]]:
-    """Copies of messages, without a time: it is not known when they were said."""
-    return [dict(readable(message)) for message in messages]
 
 
 async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:
@@ -373,7 +363,5 @@ async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:
     Raises:
         PolicyError: If a setting is unknown or out of range.
     """
-    made = SimpleContextManager(
-        **arguments(SimpleContextManager, config), hooks=getattr(coordinator, "hooks", None)
-    )
-    await mounted(coordinator, made)
+    context = SimpleContextManager(**arguments(SimpleContextManager, config))
+    await mount_in(coordinator, context)

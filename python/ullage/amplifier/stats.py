@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ullage.amplifier.messages import is_result, is_system
@@ -17,79 +17,64 @@ _SHORTENING = ((0.25, 1), (0.5, 2), (0.75, 4), (1.0, 6))
 _REMOVING = ((1.0, 3), (0.6, 5), (0.3, 7), (0.0, 8))
 
 
-@dataclass(frozen=True)
-class Compacted:
-    """The sizes before and after a compaction.
+def stats_of(
+    before: list[Any], after: list[Any], tokens: tuple[int, int], settings: Settings, budget: int
+) -> dict[str, Any]:
+    """The stats of a compaction, by the names of the document and by those of the code.
 
-    Attributes:
+    O(messages).
+
+    Args:
         before: The messages before.
         after: The messages after; those that it left alone are the same objects.
-        tokens_before: Tokens of the first, with the system prompt.
-        tokens_after: Tokens of the others, likewise.
+        tokens: Tokens before and after, each with the system prompt.
+        settings: The settings of the context.
+        budget: The most that the request might take.
     """
+    same = {id(message) for message in after}
+    changed = [n for n, message in enumerate(before) if id(message) not in same]
+    # A shortened result has a successor; what was removed has none.
+    succeeded = _with_successors(before, changed, after)
+    removed = [n for n in changed if n not in succeeded]
+    shortened = sorted(n for n in succeeded if is_result(before[n]))
+    return {
+        "strategy": settings.compaction_strategy,
+        "strategy_level": max(
+            _shortening_level(len(shortened), before),
+            _removing_level(removed, len(before), settings.protected_recent),
+        ),
+        "tokens_before": tokens[0],
+        "tokens_after": tokens[1],
+        "tokens_saved": tokens[0] - tokens[1],
+        "before_tokens": tokens[0],
+        "after_tokens": tokens[1],
+        "before_messages": len(before),
+        "after_messages": len(after),
+        "messages_removed": len(removed),
+        "messages_truncated": len(shortened),
+        # No strategy of ullage stubs what a user said; the key is Amplifier's.
+        "user_messages_stubbed": 0,
+        "system_messages_preserved": sum(map(is_system, after)),
+        "budget": budget,
+        "target_tokens": int(budget * settings.target_usage),
+        "protected_recent": settings.protected_recent,
+        "protected_tool_results": settings.protected_tool_results,
+        "affected": [*_named("removed", removed), *_named("shortened", shortened)],
+    }
 
-    before: list[Any]
-    after: list[Any]
-    tokens_before: int
-    tokens_after: int
 
-    def stats(self, settings: Settings, budget: int) -> dict[str, Any]:
-        """The stats, by the names of the document and by those of the code. O(messages)."""
-        changed = self._changed()
-        successors = self._successors(changed)
-        # A shortened result has a successor; what was removed has none.
-        removed = [n for n in changed if n not in successors]
-        shortened = sorted(n for n in successors if is_result(self.before[n]))
-        return {
-            "strategy": settings.strategy,
-            "strategy_level": max(
-                _shortening_level(len(shortened), self.before),
-                _removing_level(removed, len(self.before), settings.recent),
-            ),
-            "tokens_before": self.tokens_before,
-            "tokens_after": self.tokens_after,
-            "tokens_saved": self.tokens_before - self.tokens_after,
-            "before_tokens": self.tokens_before,
-            "after_tokens": self.tokens_after,
-            "before_messages": len(self.before),
-            "after_messages": len(self.after),
-            "messages_removed": len(removed),
-            "messages_truncated": len(shortened),
-            # No strategy of ullage stubs what a user said; the key is Amplifier's.
-            "user_messages_stubbed": 0,
-            "system_messages_preserved": sum(is_system(message) for message in self.after),
-            "budget": budget,
-            "target_tokens": int(budget * settings.target),
-            "protected_recent": settings.recent,
-            "protected_tool_results": settings.results,
-            "affected": [*_named("removed", removed), *_named("shortened", shortened)],
-        }
-
-    def _changed(self) -> list[int]:
-        same = {id(message) for message in self.after}
-        return [n for n, message in enumerate(self.before) if id(message) not in same]
-
-    def _successors(self, changed: list[int]) -> set[int]:
-        """Those of the changed messages that are still there, by their roles and ids."""
-        known = {id(message) for message in self.before}
-        waiting: dict[tuple[Any, ...], list[Any]] = {}
-        for message in self.after:
-            if id(message) not in known:
-                waiting.setdefault(_mark(message), []).append(message)
-        found: set[int] = set()
-        roles = {role for role, *_ in waiting}
-        # From the end: removed messages are mostly older than shortened ones.
-        for index in reversed(changed):
-            if self.before[index].get("role") not in roles:
-                continue
-            mark = _mark(self.before[index])
-            if group := waiting.get(mark):
-                found.add(index)
-                group.pop()
-                if not group:
-                    del waiting[mark]
-                    roles = {role for role, *_ in waiting}
-        return found
+def _with_successors(before: list[Any], changed: list[int], after: list[Any]) -> set[int]:
+    """Those of the changed messages that are still there, by their roles and ids."""
+    known = {id(message) for message in before}
+    new = Counter(_mark(message) for message in after if id(message) not in known)
+    found: set[int] = set()
+    # From the end: removed messages are mostly older than shortened ones.
+    for index in reversed(changed):
+        mark = _mark(before[index])
+        if new[mark]:
+            new[mark] -= 1
+            found.add(index)
+    return found
 
 
 def _mark(message: Any) -> tuple[Any, ...]:
@@ -108,7 +93,7 @@ def _mark(message: Any) -> tuple[Any, ...]:
 def _shortening_level(shortened: int, messages: list[Any]) -> int:
     if not shortened:
         return 0
-    results = sum(is_result(message) for message in messages)
+    results = sum(map(is_result, messages))
     return next(level for share, level in _SHORTENING if shortened <= math.ceil(share * results))
 
 
