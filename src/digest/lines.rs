@@ -310,7 +310,7 @@ fn each_line(source: &Source<'_>, mut each: impl FnMut(Range<usize>, u32)) {
         }
         let end = end.max(from);
         // Text that a reader could take for several lines counts as several lines with one number.
-        while let Some(length) = text[from..end].find(ends_line).filter(|_| is_broken) {
+        while is_broken && let Some(length) = text[from..end].find(ends_line) {
             each_slice(text, from..from + length, number, &mut each);
             let rest = text[from + length..end].trim_start_matches(ends_line);
             from = end - rest.len();
