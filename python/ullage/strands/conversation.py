@@ -26,8 +26,6 @@ from ullage._engine.logger import Logger
 from ullage._engine.steps import Steps, arun, run
 from ullage.strands.agents import PerAgent, accepted_options, last_answer
 from ullage.strands.budget import reduce_to_budget
-from ullage.strands.cascade_engines import Engines, EngineSettings
-from ullage.strands.compressing import ResultCompression
 from ullage.strands.engines import (
     Refusals,
     compaction,
@@ -39,8 +37,14 @@ from ullage.strands.engines import (
     require_engine,
 )
 from ullage.strands.estimate import prompt_token_limit
-from ullage.strands.events import estimated_tokens, note_reduction, reason_of, stage_of
-from ullage.strands.layers import Layers
+from ullage.strands.layers import (
+    Layers,
+    LayerSettings,
+    estimated_tokens,
+    note_reduction,
+    reason_of,
+    stage_of,
+)
 from ullage.strands.mapper import LargeToolResultMapper
 from ullage.strands.session import RestorableConversationManager
 from ullage.strands.settings import PREFIX, CascadeSettings, zones
@@ -69,18 +73,16 @@ class _AgentState:
     Attributes:
         refusals: Refusals since the provider last answered.
         observed: The last answer whose usage was learned from.
-        engines: The engines of the cascade for the agent.
+        layers: The layers for the agent.
         invoked: True while an invocation of the agent runs.
         checked: Length and last message of the conversation when its budget was ensured last.
-        compression: Layer 1 for the agent.
     """
 
     refusals: Refusals = field(default_factory=Refusals)
     observed: Any = None
-    engines: Engines | None = None
+    layers: Layers | None = None
     invoked: bool = False
     checked: tuple[int, Any] | None = None
-    compression: ResultCompression = field(default_factory=ResultCompression)
 
 
 class MappingConversationManager(RestorableConversationManager, SummarizingConversationManager):
@@ -177,7 +179,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         )
         self.summarization_agent = summarization_agent
         self.summarization_system_prompt = summarization_system_prompt
-        self._known = PerAgent(lambda _: _AgentState())
+        self._states = PerAgent(lambda _: _AgentState())
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Registers the check before each model call, and the recovery from a refusal.
@@ -197,7 +199,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         writing a file or waiting for a summary, it leaves the work to the hook after the
         invocation, which is awaited.
         """
-        if not (self._may_block and self._known.of(agent).invoked and is_in_event_loop()):
+        if not (self._may_block and self._states.of(agent).invoked and is_in_event_loop()):
             # Strands calls this in its `finally`: raising would hide the answer, or the error, of
             # the invocation. The check before the next model call reports what is still wrong.
             run(_log_errors(self._manage(agent)))
@@ -214,11 +216,11 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
 
     def checked(self, agent: Agent) -> None:
         """Skips the check before the next model call of this agent: its budget was just ensured."""
-        self._known.of(agent).checked = _end_of(agent.messages)
+        self._states.of(agent).checked = _end_of(agent.messages)
 
     def engine_for(self, agent: Agent) -> ContextManager:
         """Returns the engine of this agent: the one that was given, or its own."""
-        return self._engines(agent).reduction if self.engine is None else self.engine
+        return self._layers(agent).engine if self.engine is None else self.engine
 
     def reduce_context(
         self, agent: Agent, e: Exception | None = None, *, escalation: int = 0, **_: Any
@@ -235,7 +237,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
                 nothing is left between the zones.
         """
         # The hook may have tried it already, beside the event loop in which Strands asks.
-        self._known.of(agent).refusals.raise_problem(e)
+        self._states.of(agent).refusals.raise_problem(e)
         run(self._reduce(agent, e, escalation))
 
     async def areduce_context(
@@ -246,7 +248,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         A ``reduce_context`` of a subclass is called in a thread.
 
         Raises:
-            ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller.
+            ContextWindowOverflowException: As :meth:`reduce_context`.
         """
         if _is_overridden(self.reduce_context, MappingConversationManager.reduce_context):
             options = {"e": e, "escalation": escalation} if escalation else {"e": e}
@@ -256,31 +258,31 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             await arun(self._reduce(agent, e, escalation))
 
     def _before_invocation(self, event: BeforeInvocationEvent) -> None:
-        known = self._known.of(event.agent)
-        known.invoked = True
-        known.refusals.end()
+        state = self._states.of(event.agent)
+        state.invoked = True
+        state.refusals.end()
 
     async def _before_model_call(self, event: BeforeModelCallEvent) -> None:
         agent = event.agent
-        known = self._known.of(agent)
-        checked, known.checked = known.checked, None
-        length, last = _end_of(agent.messages)
+        state = self._states.of(agent)
+        (length, last), state.checked = state.checked or (-1, None), None
+        now, newest = _end_of(agent.messages)
         # A hook that stands before this one, such as PromptBudgetHook, may have done it already.
-        if self.engine is not None:
+        is_checked = self.engine is None and length == now and last is newest
+        if not is_checked:
             await arun(_log_errors(self._manage(agent)))
-            return
-        if checked is None or checked[0] != length or checked[1] is not last:
-            await arun(_log_errors(self._manage(agent)))
-            await arun(reduce_to_budget(agent, self))
-        # The engine counts better than the estimate of the thresholds.
-        await arun(_log_errors(self._compact_if_due(agent)))
+        if self.engine is None:
+            if not is_checked:
+                await arun(reduce_to_budget(agent, self))
+            # The engine counts better than the estimate of the thresholds.
+            await arun(_log_errors(self._compact_if_due(agent)))
 
     async def _after_model_call(self, event: AfterModelCallEvent) -> None:
         smaller = partial(self.areduce_context, event.agent, event.exception)
-        await self._known.of(event.agent).refusals.after_model_call(event, smaller)
+        await self._states.of(event.agent).refusals.after_model_call(event, smaller)
 
     async def _after_invocation(self, event: AfterInvocationEvent) -> None:
-        self._known.of(event.agent).invoked = False
+        self._states.of(event.agent).invoked = False
         if self._may_block:
             await arun(_log_errors(self._manage(event.agent)))
 
@@ -292,10 +294,10 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
     def _begin(self, agent: Any) -> None:
         """Notes the messages for the session and learns from the last usage, before any change."""
         self.follow(agent)
-        known, messages = self._known.of(agent), agent.messages
+        state, messages = self._states.of(agent), agent.messages
         index, answer = last_answer(messages)
-        if answer is not known.observed:
-            known.observed = answer
+        if answer is not state.observed:
+            state.observed = answer
             observe(self.engine_for(agent), messages[:index], answer)
 
     def _manage(self, agent: Any) -> Steps[None]:
@@ -305,15 +307,15 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             yield from self._compact_if_due(agent)
             return
         before = len(agent.messages)
-        yield from self._layers(agent).manage()
+        yield from self._layers(agent).manage(agent)
         if len(agent.messages) < before:
-            note_reduction(agent, "sliding", "window", before, None)
+            note_reduction(agent, "sliding", "window", before)
 
     def _compact_if_due(self, agent: Any) -> Steps[None]:
         before = len(agent.messages)
         report = yield from compaction(self.engine_for(agent), agent.messages, **fixed(agent))
         if report.stages:
-            note_reduction(agent, stage_of(report), "due", before, None)
+            note_reduction(agent, stage_of(report), "due", before)
 
     def _reduce(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
         """Reduces once. After a refusal it must make progress, otherwise it may."""
@@ -326,28 +328,21 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             return
         with reducing(agent):
             self._begin(agent)
-            reason, before = reason_of(agent, error), len(agent.messages)
-            tokens = estimated_tokens(agent)
+            reason, before, messages = reason_of(agent, error), len(agent.messages), agent.messages
+            tokens, engine = estimated_tokens(agent), self.engine_for(agent)
             if error is not None:
-                self._known.of(agent).refusals.add(error)
+                self._states.of(agent).refusals.add(error)
                 # A large result goes first, also one that has just come.
-                first = partial(self._layers(agent).compress, 0) if self.engine is None else None
+                first = None if self.engine else partial(self._layers(agent).compress, agent, 0)
                 report = yield from reduction(
-                    agent,
-                    self.engine_for(agent),
-                    agent.messages,
-                    _SHARE,
-                    refusal=error,
-                    first=first,
+                    agent, engine, messages, _SHARE, refusal=error, first=first
                 )
                 stage = stage_of(report)
             elif self.engine is None:
-                stage = yield from self._layers(agent).reduce(escalation)
+                stage = yield from self._layers(agent).reduce(agent, escalation)
             else:
-                beside = fixed(agent)
-                stage = stage_of(
-                    (yield from compaction(self.engine, agent.messages, hard=True, **beside))
-                )
+                report = yield from compaction(engine, messages, hard=True, **fixed(agent))
+                stage = stage_of(report)
         if (len(agent.messages), estimated_tokens(agent)) != (before, tokens):
             note_reduction(agent, stage, reason, before, tokens)
         elif self.engine is None and before <= self.preserve_first + self.preserve_last + 1:
@@ -356,33 +351,27 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
                 f" {self.preserve_first} and the last {self.preserve_last} stay"
             ) from error
 
-    @property
-    def _low(self) -> float:
-        """The share of the limit to which a reduction goes down."""
-        # Rounded, since 0.65 * 0.7 is 0.45499999999999996 to a computer.
-        return round(self.settings.prompt_telemetry_threshold * (1 - self.summary_ratio), 9)
-
     def _layers(self, agent: Any) -> Layers:
-        compression = self._known.of(agent).compression
-        return Layers(agent, self._engines(agent), compression, self.mapper, self.settings)
-
-    def _engines(self, agent: Any) -> Engines:
-        """Returns the engines of an agent. They are new if its model, limit or an attribute is."""
-        settings = EngineSettings(
+        """Returns the layers of an agent. They are new if its model, limit or an attribute is."""
+        # Rounded, since 0.65 * 0.7 is 0.45499999999999996 to a computer.
+        low = round(self.settings.prompt_telemetry_threshold * (1 - self.summary_ratio), 9)
+        settings = LayerSettings(
             model=getattr(agent, "model", None),
             limit=prompt_token_limit(agent, self.settings),
-            low=self._low,
+            low=low,
             window=self._window_size,
             keep_first=self.preserve_first,
             keep_last=self.preserve_last,
+            mapper=self.mapper,
+            thresholds=self.settings,
             store=self.store,
             summarization_agent=self.summarization_agent,
             summarization_prompt=self.summarization_system_prompt,
         )
-        known = self._known.of(agent)
-        if known.engines is None or known.engines.settings != settings:
-            known.engines = Engines.of(agent, settings, known.engines)
-        return known.engines
+        state = self._states.of(agent)
+        if state.layers is None or state.layers.settings != settings:
+            state.layers = Layers(agent, settings, state.layers)
+        return state.layers
 
 
 def _log_errors(steps: Steps[None]) -> Steps[None]:
@@ -398,9 +387,7 @@ def _log_errors(steps: Steps[None]) -> Steps[None]:
 
 
 def _end_of(messages: Any) -> tuple[int, Any]:
-    if not isinstance(messages, list) or not messages:
-        return 0, None
-    return len(messages), messages[-1]
+    return (len(messages), messages[-1]) if isinstance(messages, list) and messages else (0, None)
 
 
 def _is_overridden(method: Any, own: Any) -> bool:

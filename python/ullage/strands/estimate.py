@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -65,25 +65,6 @@ def _estimate_prompt_tokens(agent: Any) -> int:
     return PROMPT_OVERHEAD_TOKENS + _estimate(agent, agent.messages)
 
 
-def _safe_estimate_tokens(agent: Any) -> int | None:
-    """Returns the estimate, 0 without messages, or None and logs why there is none."""
-    messages = getattr(agent, "messages", None)
-    if messages is None:
-        logger.warning("TOKEN ESTIMATION FAILED: agent.messages is None")
-        return None
-    if not isinstance(messages, list):
-        logger.warning("TOKEN ESTIMATION FAILED: agent.messages is not a list")
-        return None
-    if not messages:
-        logger.info("TOKEN ESTIMATION: agent.messages is empty")
-        return 0
-    try:
-        return _estimate_prompt_tokens(agent)
-    except Exception:
-        logger.exception("TOKEN ESTIMATION ERROR: Exception during estimation")
-        return None
-
-
 def reported_tokens(agent: Any) -> int | None:
     """Returns the size of the last prompt that the provider reported, if the agent noted it."""
     metrics = getattr(agent, "event_loop_metrics", None)
@@ -117,45 +98,56 @@ def prompt_token_limit(agent: Any, settings: CascadeSettings) -> int:
 
 def fill_of(agent: Any, settings: CascadeSettings) -> Fill | None:
     """Returns the size by the estimate, else by the last reported usage, else None."""
-    limit, threshold, beside = _bounds(agent, settings)
-    tokens = _safe_estimate_tokens(agent)
+    empty, messages = _empty(agent, settings), getattr(agent, "messages", None)
+    try:
+        if messages is None:
+            logger.warning("TOKEN ESTIMATION FAILED: agent.messages is None")
+        elif not isinstance(messages, list):
+            logger.warning("TOKEN ESTIMATION FAILED: agent.messages is not a list")
+        elif not messages:
+            logger.info("TOKEN ESTIMATION: agent.messages is empty")
+            return replace(empty, beside=PROMPT_OVERHEAD_TOKENS)
+        else:
+            fill = replace(empty, tokens=empty.beside + _estimate(agent, messages))
+            _PROMPTS.of(agent).note(agent, fill)
+            return fill
+    except Exception:
+        logger.exception("TOKEN ESTIMATION ERROR: Exception during estimation")
+    tokens = reported_tokens(agent)
     if tokens is None:
-        tokens = reported_tokens(agent)
-        if tokens is None:
-            logger.error("BUDGET CHECK ABORT: No estimation and no telemetry")
-            return None
-        logger.info("BUDGET CHECK FALLBACK: Using telemetry tokens")
-    elif tokens:
-        tokens += beside - PROMPT_OVERHEAD_TOKENS
-        _PROMPTS.of(agent).note(agent, tokens, limit, beside)
-        return Fill(tokens, beside, limit, threshold)
-    return Fill(tokens, PROMPT_OVERHEAD_TOKENS, limit, threshold)
+        logger.error("BUDGET CHECK ABORT: No estimation and no telemetry")
+        return None
+    logger.info("BUDGET CHECK FALLBACK: Using telemetry tokens")
+    return replace(empty, tokens=tokens, beside=PROMPT_OVERHEAD_TOKENS)
 
 
 def is_surely_low(agent: Any, settings: CascadeSettings) -> bool:
     """Returns True if the prompt is surely below each threshold, so no estimate is needed."""
     if not isinstance(getattr(agent, "messages", None), list) or not agent.messages:
         return False
-    limit, threshold, beside = _bounds(agent, settings)
+    empty = _empty(agent, settings)
     try:
-        tokens = _PROMPTS.of(agent).upper_bound(agent, limit, beside)
+        tokens = _PROMPTS.of(agent).upper_bound(agent, empty)
     except MessageError:
         # The estimate of all of it says so in the words of the document.
         return False
-    return tokens is not None and tokens < min(threshold, NO_REDUCTION_WARNING_RATIO * limit)
+    return tokens is not None and tokens < min(
+        empty.threshold, NO_REDUCTION_WARNING_RATIO * empty.limit
+    )
 
 
-def _bounds(agent: Any, settings: CascadeSettings) -> tuple[int, int, int]:
-    """Returns the limit, the threshold, and the tokens of the system prompt and the tools.
+def _empty(agent: Any, settings: CascadeSettings) -> Fill:
+    """Returns a prompt without messages, and its limits.
 
-    The latter are the constants of the formula, or counted if those are too much of the limit.
+    The system prompt and the tools have the constants of the formula, or are counted if those are
+    too much of the limit.
     """
-    limit = prompt_token_limit(agent, settings)
+    limit, beside = prompt_token_limit(agent, settings), PROMPT_OVERHEAD_TOKENS
     threshold = int(limit * settings.relaxed_threshold(cached=is_prompt_cached(agent)))
-    if _MOST_OVERHEAD * limit >= PROMPT_OVERHEAD_TOKENS:
-        return limit, threshold, PROMPT_OVERHEAD_TOKENS
-    system, tools = getattr(agent, "system_prompt", None) or "", tool_specs(agent) or []
-    return limit, threshold, _PROMPTS.of(agent).beside(system, tools)
+    if beside > _MOST_OVERHEAD * limit:
+        system, tools = getattr(agent, "system_prompt", None) or "", tool_specs(agent) or []
+        beside = _PROMPTS.of(agent).fixed_tokens(system, tools)
+    return Fill(0, beside, limit, threshold)
 
 
 class _Prompt:
@@ -171,23 +163,20 @@ class _Prompt:
         self._conditions: Any = None
         self._tokens = 0
         # A system prompt, tools, and their tokens.
-        self._beside: tuple[Any, Any, int] = (None, None, 0)
+        self._fixed: tuple[Any, Any, int] = (None, None, 0)
         # The accumulated usage, of which the last prompt is the last growth.
         self._total, self._last = 0, 0
 
-    def note(self, agent: Any, tokens: int, *conditions: int) -> None:
-        """Remembers how many tokens the prompt has."""
-        self._messages, self._conditions = (
-            agent.messages[:-1],
-            (getattr(agent, "model", None), *conditions),
-        )
-        self._tokens = tokens - _estimate(agent, agent.messages[-1:]) + _ROUNDING
+    def note(self, agent: Any, fill: Fill) -> None:
+        """Remembers the size of the prompt."""
+        self._messages, self._conditions = agent.messages[:-1], _conditions(agent, fill)
+        self._tokens = fill.tokens - _estimate(agent, agent.messages[-1:]) + _ROUNDING
 
-    def upper_bound(self, agent: Any, *conditions: int) -> int | None:
+    def upper_bound(self, agent: Any, empty: Fill) -> int | None:
         """Returns the most tokens that the prompt can have now, or None if that is not known."""
         known, messages = self._messages, agent.messages
         if (
-            self._conditions != (getattr(agent, "model", None), *conditions)
+            self._conditions != _conditions(agent, empty)
             or len(known) >= len(messages)
             or not is_same(known, messages[: len(known)])
         ):
@@ -197,17 +186,17 @@ class _Prompt:
             known += new
         return self._tokens + _estimate(agent, messages[-1:]) + _ROUNDING
 
-    def beside(self, system: Any, tools: list[Any]) -> int:
+    def fixed_tokens(self, system: Any, tools: list[Any]) -> int:
         """Returns the tokens of a system prompt and tools; counts the same ones once."""
-        of, with_tools, tokens = self._beside
-        if of is not system or with_tools is not tools:
+        known_system, known_tools, tokens = self._fixed
+        if known_system is not system or known_tools is not tools:
             counter = _counter(None)
             tokens = counter.count(str(system)) + counter.count(json.dumps(tools, default=str))
-            self._beside = (system, tools, tokens)
+            self._fixed = (system, tools, tokens)
         return tokens
 
     def last_prompt(self, usage: Any) -> int | None:
-        """The tokens of the last prompt, or None if nothing was reported."""
+        """Returns the tokens of the last prompt, or None if nothing was reported."""
         total = prompt_tokens(usage) if isinstance(usage, dict) else None
         if total is not None and total != self._total:
             # A smaller total is a new sum.
@@ -217,6 +206,10 @@ class _Prompt:
 
 
 _PROMPTS: PerAgent[_Prompt] = PerAgent(_Prompt)
+
+
+def _conditions(agent: Any, fill: Fill) -> Any:
+    return getattr(agent, "model", None), fill.limit, fill.beside
 
 
 def _estimate(agent: Any, messages: list[Any]) -> int:
