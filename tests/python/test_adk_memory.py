@@ -10,8 +10,8 @@ import pytest
 from google.genai import types
 
 import ullage
+from ullage._engine.lru_cache import LruCache
 from ullage.adk import ContextPlugin
-from ullage.adk.lru_cache import LruCache
 
 from .gemini_host import Host, agent, ask, call, gemini, last_text, text
 from .lengths import first

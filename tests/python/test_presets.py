@@ -66,11 +66,10 @@ def adk_session():
 
 
 def valis():
-    from ullage.valis.summaries import Summaries
+    from ullage.valis.summaries import longest, policy_of
 
     config, limit = ContextConfig(), 128_000
-    summaries = Summaries(ullage.TokenCounter(), limit, Summaries.most(limit))
-    return summaries._policy.replace(
+    return policy_of(limit, longest(limit)).replace(
         window=limit,
         reserve_output=config.response_reserve or 0,
         high=config.compaction_threshold,

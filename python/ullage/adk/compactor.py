@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from google.genai import types
 
 from ullage._core import Policy, PolicyError, TokenCounter
+from ullage._engine.lru_cache import LruCache
 from ullage._engine.steps import run
 from ullage.adk.dict_events import as_events
 from ullage.adk.event_lines import findings_in
 from ullage.adk.events import contents_of, is_request, live_events, older_count
-from ullage.adk.lru_cache import LruCache
 from ullage.adk.prior_summary import PriorSummary, last_summary
 from ullage.adk.requests import FORMAT
 from ullage.adk.summarizer import EventsSummarizer, SummarySettings

@@ -7,8 +7,8 @@ from weakref import WeakKeyDictionary
 
 from ullage import ContextManager, PolicyError, StoreError
 from ullage._engine.logger import Logger
+from ullage._engine.lru_cache import LruCache
 from ullage.adk.conversations import invocation_of
-from ullage.adk.lru_cache import LruCache
 from ullage.adk.sre_agent import Brake
 
 if TYPE_CHECKING:

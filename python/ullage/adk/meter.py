@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 
 from google.genai import types
 
+from ullage._engine.lru_cache import LruCache
 from ullage.adk.conversations import invocation_of, paying_session, session_key
-from ullage.adk.lru_cache import LruCache
 from ullage.usage.tokens import Usage
 
 if TYPE_CHECKING:

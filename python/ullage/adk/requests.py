@@ -12,6 +12,7 @@ from google.genai import types
 
 from ullage import BudgetError, MessageError, StoreError
 from ullage._engine.logger import Logger
+from ullage._engine.lru_cache import LruCache
 from ullage.adk.conversations import (
     caller_of,
     conversation_of,
@@ -20,7 +21,6 @@ from ullage.adk.conversations import (
     open_calls,
     with_pending_answers,
 )
-from ullage.adk.lru_cache import LruCache
 from ullage.adk.meter import add_estimate
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 
 from ullage._core import Policy, TokenCounter
 from ullage._engine.logger import Logger
+from ullage._engine.lru_cache import LruCache
 from ullage._engine.steps import Step, arun, run
 from ullage.adk.event_lines import event_lines, fit_lines
 from ullage.adk.events import (
@@ -22,7 +23,6 @@ from ullage.adk.events import (
     is_request,
     seen_count,
 )
-from ullage.adk.lru_cache import LruCache
 from ullage.adk.meter import SummaryUsage, as_fields, collect_usage, estimate
 from ullage.adk.model_summarizer import summarizer_of
 from ullage.adk.prior_summary import PriorSummary, last_summary, waiting_lines

@@ -16,6 +16,7 @@ _RESULTS = frozenset({"tool-result", "tool_result"})
 # The fields in which the AI SDK and Anthropic have the arguments of a call, and its outcome.
 _ARGUMENTS = ("args", "input")
 _OUTCOMES = ("output", "result", "content")
+_IDS = ("toolCallId", "tool_call_id", "tool_use_id", "id")
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,13 @@ class Call:
         id: Its id; empty where there is none.
         tool: The name of the tool.
         arguments: The arguments; None where they cannot be read.
+        holder: The part or the item of ``tool_calls`` that the call is.
     """
 
     id: str
     tool: str
     arguments: dict[str, Any] | None
+    holder: Any
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Result:
         id: The id of the call; empty where there is none.
         tool: The name of the tool where the result has it, else empty.
         holder: The part or the message that the result is.
-        field: Where in it that is what the tool gave back.
+        field: The key in it of the value that the tool returned.
     """
 
     id: str
@@ -57,94 +60,82 @@ class Result:
 
 def calls_in(message: Any) -> list[Call]:
     """The calls of a message, in order."""
-    if not isinstance(message, dict):
-        return []
-    parts = [_call(part) for part in _parts(message) if _is(part, _CALLS)]
-    return [*parts, *map(_openai_call, _openai_calls(message))]
+    parts = [_call(part) for part in _listed(message, "content") if _is(part, _CALLS)]
+    return [*parts, *map(_openai_call, _listed(message, "tool_calls"))]
 
 
 def results_in(message: Any) -> list[Result]:
     """The results in a message, in order."""
     if not isinstance(message, dict):
         return []
-    parts = [part for part in _parts(message) if _is(part, _RESULTS)]
+    parts = [part for part in _listed(message, "content") if _is(part, _RESULTS)]
     holders = [message] if not parts and message.get("role") == "tool" else parts
-    return [Result(_id(h), _tool(h), h, _outcome_field(h)) for h in holders]
+    return [Result(_id(h), _tool(h), h, _field(h, _OUTCOMES, _OUTCOMES[-1])) for h in holders]
 
 
 def with_arguments(message: Any, arguments: Mapping[int, dict[str, Any]]) -> Any:
     """The message with other arguments for some of its calls; itself where there are none."""
     if not arguments:
         return message
-    changes: dict[str, Any] = {}
-    number = -1
-    parts: list[Any] = []
-    for part in _parts(message):
-        if _is(part, _CALLS):
-            number += 1
-            if number in arguments:
-                part = {**part, _arguments_field(part): arguments[number]}  # noqa: PLW2901
-        parts.append(part)
-    if parts:
-        changes["content"] = parts
-    calls: list[Any] = []
-    for call in _openai_calls(message):
-        number += 1
-        if number in arguments:
-            written = json.dumps(arguments[number], ensure_ascii=False)
-            call = {**call, "function": {**call["function"], "arguments": written}}  # noqa: PLW2901
-        calls.append(call)
-    if calls:
-        changes["tool_calls"] = calls
-    return {**message, **changes}
+    calls = calls_in(message)
+    return _with_holders(
+        message, {id(calls[n].holder): _with_call(calls[n], new) for n, new in arguments.items()}
+    )
+
+
+def _with_call(call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
+    holder: dict[str, Any] = call.holder
+    if _is(holder, _CALLS):
+        return {**holder, _field(holder, _ARGUMENTS, _ARGUMENTS[0]): arguments}
+    written = json.dumps(arguments, ensure_ascii=False)
+    return {**holder, "function": {**holder["function"], "arguments": written}}
+
+
+def _with_holders(message: Any, new: Mapping[int, dict[str, Any]]) -> Any:
+    """The message with other calls and results, by the identities of the old ones."""
+    if not new or id(message) in new:
+        return new.get(id(message), message)
+    return message | {
+        name: [new.get(id(part), part) for part in parts]
+        for name in ("content", "tool_calls")
+        if (parts := _listed(message, name))
+    }
 
 
 def _call(part: dict[str, Any]) -> Call:
-    arguments = part.get(_arguments_field(part))
+    arguments = part.get(_field(part, _ARGUMENTS, _ARGUMENTS[0]))
     tool = part.get("toolName", part.get("name"))
-    return Call(_id(part), str(tool), arguments if isinstance(arguments, dict) else None)
+    return Call(_id(part), str(tool), arguments if isinstance(arguments, dict) else None, part)
 
 
 def _openai_call(call: Any) -> Call:
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(function, dict):
-        return Call("", "", None)
+        return Call("", "", None, call)
     try:
         arguments = json.loads(function["arguments"])
     except (KeyError, TypeError, ValueError, RecursionError):
         arguments = None
     known = arguments if isinstance(arguments, dict) else None
-    return Call(_id(call), str(function.get("name")), known)
+    return Call(_id(call), str(function.get("name")), known, call)
 
 
-def _openai_calls(message: dict[str, Any]) -> list[Any]:
-    calls = message.get("tool_calls")
-    return calls if isinstance(calls, list) else []
+def _listed(message: Any, name: str) -> list[Any]:
+    value = message.get(name) if isinstance(message, dict) else None
+    return value if isinstance(value, list) else []
 
 
-def _parts(message: dict[str, Any]) -> list[Any]:
-    content = message.get("content")
-    return content if isinstance(content, list) else []
-
-
-def _is(part: Any, kinds: frozenset[str] | set[str]) -> bool:
+def _is(part: Any, kinds: frozenset[str]) -> bool:
     kind = part.get("type") if isinstance(part, dict) else None
     return isinstance(kind, str) and kind in kinds
 
 
-def _arguments_field(part: dict[str, Any]) -> str:
-    return next((field for field in _ARGUMENTS if field in part), _ARGUMENTS[0])
-
-
-def _outcome_field(holder: dict[str, Any]) -> str:
-    return next((field for field in _OUTCOMES if field in holder), _OUTCOMES[-1])
+def _field(holder: dict[str, Any], names: tuple[str, ...], default: str) -> str:
+    return next((name for name in names if name in holder), default)
 
 
 def _id(value: dict[str, Any]) -> str:
-    for key in ("toolCallId", "tool_call_id", "tool_use_id", "id"):
-        if isinstance(value.get(key), str):
-            return str(value[key])
-    return ""
+    return next((str(value[key]) for key in _IDS if isinstance(value.get(key), str)), "")
 
 
 def _tool(value: dict[str, Any]) -> str:
@@ -159,51 +150,39 @@ class Filed(NamedTuple):
     """An outcome as a file.
 
     Attributes:
-        text: What is in the file.
-        suffix: How its name ends.
+        text: The content of the file.
+        suffix: The end of its name.
     """
 
     text: str
     suffix: str
 
 
-def with_results(message: Any, change: Callable[[Result], dict[str, Any] | None]) -> Any:
-    """The message with other results; itself where ``change`` gives None for all."""
-    results = {id(result.holder): result for result in results_in(message)}
-    changed = {key: new for key, result in results.items() if (new := change(result)) is not None}
-    if not changed:
-        return message
-    if id(message) in changed:
-        return changed[id(message)]
-    return {**message, "content": [changed.get(id(part), part) for part in message["content"]]}
-
-
 def with_outcomes(message: Any, short: Callable[[Result], str | None]) -> Any:
     """The message with other texts for its results; itself where ``short`` gives None for all."""
-
-    def change(result: Result) -> dict[str, Any] | None:
-        text = short(result)
-        return None if text is None else _with_text(result, text)
-
-    return with_results(message, change)
+    texts = ((result, short(result)) for result in results_in(message))
+    return _with_holders(
+        message, {id(r.holder): _with_text(r, text) for r, text in texts if text is not None}
+    )
 
 
 def with_filed(message: Any, filed: Callable[[str], Filed | None]) -> Any:
     """The message with the outcomes that were filed, by the text that stands for them."""
-
-    def change(result: Result) -> dict[str, Any] | None:
+    new: dict[int, dict[str, Any]] = {}
+    for result in results_in(message):
         text = text_of(result.outcome)
         whole = None if text is None else filed(text)
         if whole is None:
-            return None
-        if whole.suffix == ".txt":
-            return _with_text(result, whole.text)
+            continue
         try:
-            return {**result.holder, result.field: json.loads(whole.text)}
+            new[id(result.holder)] = (
+                _with_text(result, whole.text)
+                if whole.suffix == ".txt"
+                else {**result.holder, result.field: json.loads(whole.text)}
+            )
         except ValueError:
-            return None
-
-    return with_results(message, change)
+            continue
+    return _with_holders(message, new)
 
 
 def filed(outcome: Any) -> Filed | None:
@@ -214,10 +193,8 @@ def filed(outcome: Any) -> Filed | None:
     text = text_of(outcome)
     if text is None or _is_plain(outcome):
         return None if text is None else Filed(text, ".txt")
-    try:
-        return Filed(json.dumps(outcome, ensure_ascii=False), ".json")
-    except (TypeError, ValueError, RecursionError):
-        return None
+    data = _json(outcome)
+    return None if data is None else Filed(data, ".json")
 
 
 def text_of(outcome: Any) -> str | None:
@@ -229,6 +206,10 @@ def text_of(outcome: Any) -> str | None:
         texts = [part["text"] if is_text(part) else part for part in value]
         known = [text for text in texts if isinstance(text, str)]
         return "\n".join(known) if len(known) == len(texts) else None
+    return _json(value)
+
+
+def _json(value: Any) -> str | None:
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
@@ -236,14 +217,13 @@ def text_of(outcome: Any) -> str | None:
 
 
 def _with_text(result: Result, text: str) -> dict[str, Any]:
-    outcome = result.outcome
-    if _has_value(outcome):
-        is_error = str(outcome.get("type")).startswith("error")
-        kind = "error-text" if is_error else "text"
-        return {**result.holder, result.field: {"type": kind, "value": text}}
-    if _is_blocks(outcome):
-        return {**result.holder, result.field: [{"type": "text", "text": text}]}
-    return {**result.holder, result.field: text}
+    outcome: Any = text
+    if _has_value(result.outcome):
+        is_error = str(result.outcome.get("type")).startswith("error")
+        outcome = {"type": "error-text" if is_error else "text", "value": text}
+    elif _is_blocks(result.outcome):
+        outcome = [{"type": "text", "text": text}]
+    return {**result.holder, result.field: outcome}
 
 
 def _is_plain(outcome: Any) -> bool:

@@ -6,7 +6,6 @@ same text each time, and what is read back can be checked against its name.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import inspect
 import re
@@ -17,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage import StoreError
-from ullage._engine.calling import Call
+from ullage._engine.calling import Call, acall
 from ullage._engine.logger import Logger
 from ullage._engine.reasons import said
 from ullage._engine.steps import Step, aside, run
@@ -185,7 +184,7 @@ def _failed(backend: FilesystemBackend, path: str, content: str, problem: Any) -
 
 def _calling(function: Callable[..., Any], *arguments: str) -> Steps[Any]:
     """Calls a method of a backend, in this thread or without holding up the loop."""
-    return (yield Step(partial(_call, function, *arguments), partial(_acall, function, *arguments)))
+    return (yield Step(partial(_call, function, *arguments), partial(acall, function, *arguments)))
 
 
 def _call(function: Callable[..., Any], *arguments: str) -> Any:
@@ -197,10 +196,3 @@ def _call(function: Callable[..., Any], *arguments: str) -> Any:
     if error is not None:
         raise error
     return outcome
-
-
-async def _acall(function: Callable[..., Any], *arguments: str) -> Any:
-    if inspect.iscoroutinefunction(function):
-        return await function(*arguments)
-    returned = await asyncio.to_thread(function, *arguments)
-    return await returned if inspect.isawaitable(returned) else returned

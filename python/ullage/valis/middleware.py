@@ -8,20 +8,21 @@ import json
 from dataclasses import dataclass
 from operator import is_
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import ullage
 from ullage._engine.arguments import require_number
 from ullage._engine.logger import Logger
+from ullage._engine.lru_cache import LruCache
 from ullage._engine.steps import arun, run
 from ullage.valis import pointers
 from ullage.valis.backends import FilesystemBackend, FolderBackend
 from ullage.valis.condenser import Condensation, Condenser, system_end, waiting_from
 from ullage.valis.config import CompactionResult, ContextConfig
-from ullage.valis.conversations import Conversations, ConversationView
-from ullage.valis.files import INPUTS, OUTPUTS, Files, path_of
-from ullage.valis.messages import Counting, readable
+from ullage.valis.files import INPUTS, OUTPUTS, Files, digest_of, path_of
+from ullage.valis.messages import Counting, readable, written
 from ullage.valis.notes import SEGMENT, summary_before, summary_first, summary_place, unmerged
-from ullage.valis.offload import OffloadLog, replacement
+from ullage.valis.offload import READER, replacement
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -30,6 +31,8 @@ logger = Logger(__name__)
 
 # The default folder for files, in the folder that the agent works in.
 _FOLDER = ".valis"
+# Results that are remembered: of a long-lived server's, those that a model may still ask for.
+_REMEMBERED = 4_096
 # Valis' window of a model that nobody knows.
 _UNKNOWN = 128_000
 
@@ -41,14 +44,14 @@ class _Request:
     Attributes:
         limit: The window of the model.
         agent: Makes summaries, or None.
-        conversation: The view of the conversation.
+        view: The view of the conversation.
         has_pointers: Whether pointers may take the place of what calls wrote.
         tail: The calls at the end whose results may still come, and the results that came.
     """
 
     limit: int
     agent: Any
-    conversation: ConversationView
+    view: ullage.View
     has_pointers: bool
     tail: list[Any]
 
@@ -86,8 +89,12 @@ class ContextManagementMiddleware:
         self._counting = Counting(tokenizer)
         self.tokenizer = self._counting.counter
         self._files = Files(self.filesystem)
-        self._conversations = Conversations(self.tokenizer, self._compact)
-        self._offloaded = OffloadLog()
+        # By the window and its thresholds: what was compacted for one is of no use for another.
+        self._engines: dict[object, ullage.ContextManager] = {}
+        # The beginnings of conversations of which a summary did not help.
+        self._fruitless: WeakKeyDictionary[ullage.View, tuple[int, str]] = WeakKeyDictionary()
+        # The calls of results that became files, so that a result that is read back is recognized.
+        self._offloaded: LruCache[str] = LruCache(_REMEMBERED)
         self._compaction_history: list[CompactionResult] = []
 
     @property
@@ -149,15 +156,15 @@ class ContextManagementMiddleware:
             StoreError: If it cannot be written.
         """
         text = _text(result)
-        if not self.should_offload_result(text) or self._offloaded.is_read_back(
-            text, tool_name, tool_call_id
-        ):
+        digest = digest_of(text)
+        first = self._offloaded.get(digest) or tool_call_id
+        if not self.should_offload_result(text) or (tool_name == READER and first != tool_call_id):
             return text
         path, short = self.offload_large_result(text, tool_name, tool_call_id)
         before, after = self.count_tokens(text), self.count_tokens(short)
         if after >= before:
             return text
-        self._offloaded.add(text, tool_call_id)
+        self._offloaded.put(digest, first)
         self._done(CompactionResult.of(before, after, "offload", [path]))
         return short
 
@@ -253,15 +260,15 @@ class ContextManagementMiddleware:
         shown = [readable(message) for message in unmerged(messages)]
         begin, end = system_end(shown), waiting_from(shown)
         shown, tail = shown[:end], shown[end:]
-        conversation = self._conversations.view_of(shown, self._terms(limit))
-        view, room = conversation.view, max(1, limit - self.count_message_tokens(tail))
+        room, engine = max(1, limit - self.count_message_tokens(tail)), self._engine(limit)
+        view = await asyncio.to_thread(engine.view_of, shown[begin:], compaction=self._compact)
         options: dict[str, Any] = {"budget": room, "transient": range(begin)}
         outlook = await asyncio.to_thread(view.outlook, shown, **options)
         tokens = self.count_message_tokens([*outlook.messages, *tail])
         is_due = tokens >= self.config.summarizes_at(limit)
         if has_pointers:
             is_due = tokens > min(self.config.compacts_at(limit), self.config.summarizes_at(limit))
-        request = _Request(limit, agent, conversation, has_pointers, tail)
+        request = _Request(limit, agent, view, has_pointers, tail)
         token = _request.set(request)
         try:
             left = await view.amessages(shown, **options, hard=is_due)
@@ -313,23 +320,31 @@ class ContextManagementMiddleware:
 
     async def _condensed(self, messages: list[Any], request: _Request) -> Condensation | None:
         """Returns the messages with a summary; None where it would not help."""
-        limit, conversation = request.limit, request.conversation
-        before = self.count_message_tokens(messages)
-        if before <= limit and conversation.is_unhelped(messages):
+        limit, view = request.limit, request.view
+        before, unhelped = self.count_message_tokens(messages), self._fruitless.get(view)
+        if before <= limit and unhelped and unhelped == _beginning(messages, unhelped[0]):
             return None
         most = self.config.summarizes_at(limit)
-        condenser = Condenser(self._counting, self._files, limit, most)
-        condensed = await condenser.condensed(messages, self.config.preview_lines, request.agent)
+        condenser = Condenser(self._counting, self._files, limit, most, self.config.preview_lines)
+        condensed = await condenser.condensed(messages, request.agent)
         if condensed.left is None:
             if condensed.files:
-                conversation.note_unhelped(messages)
+                self._fruitless[view] = _beginning(messages, len(messages))
             return None
         after = self.count_message_tokens(condensed.left)
         self._done(CompactionResult.of(before, after, "summarize", condensed.files))
         return condensed
 
-    def _terms(self, limit: int) -> object:
-        return limit, self.config.compacts_at(limit), self.config.summarizes_at(limit)
+    def _engine(self, limit: int) -> ullage.ContextManager:
+        terms = (limit, self.config.compacts_at(limit), self.config.summarizes_at(limit))
+        if terms not in self._engines:
+            # The middleware says when a compaction is due.
+            policy = ullage.Policy.preset("valis").replace(
+                high=1.0, stages=["window"], levels=[{"recent": 0.0}]
+            )
+            engine = ullage.ContextManager(policy, counter=self.tokenizer)
+            self._engines.setdefault(terms, engine)
+        return self._engines[terms]
 
     def _done(self, result: CompactionResult) -> None:
         self._compaction_history.append(result)
@@ -339,6 +354,12 @@ class ContextManagementMiddleware:
             result.original_tokens,
             result.compacted_tokens,
         )
+
+
+def _beginning(messages: list[Any], count: int) -> tuple[int, str]:
+    """So many messages behind the system messages: how many they are, and their digest."""
+    listed = messages[system_end(messages) :][:count]
+    return len(listed), digest_of(written(listed))
 
 
 def _text(result: Any) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from ullage.valis.calls import Result, filed, results_in, text_of, with_outcomes
-from ullage.valis.files import OUTPUTS, digest_of, is_path_in, path_of
+from ullage.valis.files import OUTPUTS, is_path_in, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,35 +17,12 @@ LONGEST_PREVIEW = 10_000
 # The beginnings of file names for content that was in the conversation before it became a file.
 LATE_RESULT, FIRST_REQUEST = "late", "first_request"
 _LATE = tuple(f"{OUTPUTS}/{name}_" for name in (LATE_RESULT, FIRST_REQUEST))
-# Results that are remembered: of a long-lived server's, those that a model may still ask for.
-_REMEMBERED = 4_096
 # The tool for reading files, as the model is told.
-_READER = "read_file"
+READER = "read_file"
 # The beginning of a preview.
 OPENING = "[Large output saved to "
 # Characters of a path, at the most.
 _LONGEST_PATH = 200
-
-
-class OffloadLog:
-    """The results that became files, so that a result that is read back is recognized."""
-
-    def __init__(self) -> None:
-        self._calls: OrderedDict[str, str] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def add(self, text: str, identifier: str) -> None:
-        """Remembers that the result of a call became a file."""
-        with self._lock:
-            self._calls.setdefault(digest_of(text), identifier)
-            while len(self._calls) > _REMEMBERED:
-                self._calls.popitem(last=False)
-
-    def is_read_back(self, text: str, tool: str, identifier: str) -> bool:
-        """True if the result was read back from the file of another call's result."""
-        if tool != _READER:
-            return False
-        return self._calls.get(digest_of(text), identifier) != identifier
 
 
 def replacement(path: str, text: str, lines: int, characters: int = LONGEST_PREVIEW) -> str:
@@ -82,7 +57,7 @@ def shortened_by(text: str) -> str | None:
 
 
 def _framed(path: str, preview: str) -> str:
-    return f'{OPENING}{path}]\n\n{preview}Use read_file("{path}") to view full content.'
+    return f'{OPENING}{path}]\n\n{preview}Use {READER}("{path}") to view full content.'
 
 
 def _shown(lines: list[str], characters: int) -> list[str]:

@@ -8,7 +8,6 @@ from typing import Any
 import ullage
 from ullage._engine.logger import Logger
 from ullage.summary import LINES
-from ullage.valis.notes import format_of
 
 logger = Logger(__name__)
 
@@ -29,59 +28,69 @@ _NOTHING = "Nothing was noted."
 _STATE = "The messages below are the newest."
 
 
-class Summaries:
-    """Makes summaries.
+def longest(limit: int) -> int:
+    """The most that the message of a summary takes of a window."""
+    return limit // _SUMMARY + limit // _LINES_OF + _FRAME
+
+
+def policy_of(limit: int, room: int) -> ullage.Policy:
+    """The preset with the sizes of summaries for a window, and for the room of the message."""
+    preset = ullage.Policy.preset("valis")
+    words = max(1, room - _FRAME)
+    tokens = max(1, min(preset.summary_tokens, limit // _SUMMARY, words * 2 // 3))
+    return preset.replace(
+        # No more than half of the window: an agent has a prompt of its own, too.
+        summary_input=max(1, min(preset.summary_input, limit // 2)),
+        summary_tokens=tokens,
+        summary_lines=max(0, min(preset.summary_lines, limit // _LINES_OF, words - tokens)),
+    )
+
+
+async def summarize(
+    messages: list[Any],
+    previous: str | None,
+    agent: Any,
+    *,
+    form: str,
+    counter: ullage.TokenCounter,
+    limit: int,
+    room: int,
+) -> tuple[str, list[Any]]:
+    """The summary of messages, and those of them that stay all the same, such as pins.
 
     Args:
+        messages: The messages.
+        previous: The summary that the new one continues, or None.
+        agent: What makes summaries, or None.
+        form: The wire format.
         counter: What counts.
         limit: The window of the model.
-        room: The most that the message of a summary is to take.
+        room: The most that the message of the summary is to take.
     """
-
-    def __init__(self, counter: ullage.TokenCounter, limit: int, room: int) -> None:
-        preset = ullage.Policy.preset("valis")
-        words = max(1, room - _FRAME)
-        tokens = max(1, min(preset.summary_tokens, limit // _SUMMARY, words * 2 // 3))
-        self._policy = preset.replace(
-            # No more than half of the window: an agent has a prompt of its own, too.
-            summary_input=max(1, min(preset.summary_input, limit // 2)),
-            summary_tokens=tokens,
-            summary_lines=max(0, min(preset.summary_lines, limit // _LINES_OF, words - tokens)),
+    policy = policy_of(limit, room)
+    # A pin of a session that was cut elsewhere may be a call without its result.
+    repaired = ullage.repair(messages, form)
+    summary: ullage.Summary | None = None
+    before = None if previous is None else ullage.Summary(*_parts(previous))
+    if agent is not None:
+        engine = ullage.ContextManager(
+            policy.replace(summaries="required"),
+            counter=counter,
+            summarizer=summarizer_of(agent),
+            format=form,
         )
+        try:
+            summary = await engine.asummarize(repaired, previous=before)
+            text = str(summary)
+        except ullage.SummaryError as error:
+            logger.warning("error=<%s> | the summary is made without a model", error)
+    if summary is None:
         # An account without a model leaves nothing out, so it needs no further lines.
-        self._told = self._policy.replace(summary_lines=0)
-        self._counter = counter
-
-    @staticmethod
-    def most(limit: int) -> int:
-        """The most that the message of a summary takes of a window."""
-        return limit // _SUMMARY + limit // _LINES_OF + _FRAME
-
-    async def make(
-        self, going: list[Any], staying: list[Any], previous: str | None, agent: Any
-    ) -> tuple[str, list[Any]]:
-        """The summary of ``going``, and those of them that stay all the same, such as pins."""
-        shape = format_of([*going, *staying])
-        before = None if previous is None else ullage.Summary(*_parts(previous))
-        # A pin of a session that was cut elsewhere may be a call without its result.
-        mended = ullage.repair(going, shape)
-        if agent is not None:
-            try:
-                return await self._answered(mended, before, shape, agent)
-            except ullage.SummaryError as error:
-                logger.warning("error=<%s> | the summary is made without a model", error)
-        content, stayed = await self._answered(mended, before, shape, None)
-        return _in_sections(content), stayed
-
-    async def _answered(
-        self, going: list[Any], before: ullage.Summary | None, format: str, agent: Any
-    ) -> tuple[str, list[Any]]:
-        ask, policy = None, self._told
-        if agent is not None:
-            ask, policy = summarizer_of(agent), self._policy.replace(summaries="required")
-        engine = ullage.ContextManager(policy, counter=self._counter, summarizer=ask, format=format)
-        summary = await engine.asummarize(going, previous=before)
-        return str(summary), [going[place] for place in summary.left_out(range(len(going)))]
+        policy = policy.replace(summary_lines=0)
+        engine = ullage.ContextManager(policy, counter=counter, format=form)
+        summary = await engine.asummarize(repaired, previous=before)
+        text = _in_sections(str(summary))
+    return text, [repaired[place] for place in summary.left_out(range(len(repaired)))]
 
 
 def summarizer_of(agent: Any) -> Any:
@@ -93,12 +102,12 @@ def summarizer_of(agent: Any) -> Any:
             {"role": "user", "content": request.prompt},
         ]
         response = agent.run({"messages": messages}, stateless=True)
-        return _said(await response if inspect.isawaitable(response) else response)
+        return _text(await response if inspect.isawaitable(response) else response)
 
     return ask
 
 
-def _said(response: Any) -> str:
+def _text(response: Any) -> str:
     """The words of an answer: itself, or what it holds under one of the usual names."""
     for name in ("content", "text", "output", "response"):
         if isinstance(response, str):
