@@ -55,12 +55,6 @@ def requests_in(messages: list[Any]) -> list[int]:
     return [place for place, message in enumerate(messages) if _role(message) == "user"]
 
 
-def last_request_in(messages: list[Any]) -> int | None:
-    """Returns the place of the user's last message."""
-    places = range(len(messages) - 1, -1, -1)
-    return next((place for place in places if _role(messages[place]) == "user"), None)
-
-
 def _role(message: Any) -> Any:
     return message.get("role") if isinstance(message, dict) else None
 

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage._engine.arguments import require_callable
+from ullage._engine.arguments import require_callable, require_number
 from ullage._engine.fixed_tokens import number_of
 from ullage._engine.steps import arun, aside, run
-from ullage.supyagent.history import readable
+from ullage.supyagent.history import readable, summary_end
 from ullage.supyagent.requests import Requests, reserve_in
 from ullage.supyagent.status import ContextStatus, Triggers
-from ullage.supyagent.summarizer import Summarizer, SummaryRange, Turns
-from ullage.supyagent.summary_store import SummaryStore
+from ullage.supyagent.summarizer import Summarizer, Turns
+from ullage.supyagent.summary import SummaryStore
 from ullage.supyagent.tokens import (
     FORMAT,
     count_messages_tokens,
@@ -28,6 +28,15 @@ if TYPE_CHECKING:
     from ullage._engine.listener import OnCompaction
     from ullage._engine.steps import Steps
     from ullage.supyagent.summary import ContextSummary
+
+
+# Its settings that are numbers, as those of an agent's file are named too.
+NUMBERS = (
+    "max_messages_before_summary",
+    "max_tokens_before_summary",
+    "min_recent_messages",
+    "response_reserve",
+)
 
 
 class ContextManager:
@@ -72,15 +81,6 @@ class ContextManager:
         on_compaction: OnCompaction | None = None,
         recorder: ullage.Recorder | None = None,
     ) -> None:
-        numbers: tuple[tuple[str, Any], ...] = (
-            ("max_messages_before_summary", max_messages_before_summary),
-            ("max_tokens_before_summary", max_tokens_before_summary),
-            ("min_recent_messages", min_recent_messages),
-            ("response_reserve", response_reserve),
-        )
-        for name, value in numbers:
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise ullage.PolicyError(f"{name}: it is {value!r}, not a number from 0 on")
         require_callable("on_compaction", on_compaction)
         self.model = model
         self.llm = llm
@@ -90,6 +90,8 @@ class ContextManager:
         self.max_tokens_before_summary = max_tokens_before_summary
         self.min_recent_messages = min_recent_messages
         self.response_reserve = response_reserve
+        for name in NUMBERS:
+            require_number(name, getattr(self, name), least=0)
         # A setting of the document's YAML; upstream's chat reads it, not its manager.
         self.auto_summarize = True
         self._counter = counter_for(model)
@@ -222,10 +224,11 @@ class ContextManager:
         self, summarizer: Summarizer, all_messages: list[dict[str, Any]], up_to_idx: int | None
     ) -> Steps[ContextSummary]:
         messages, previous = self._read(all_messages)
+        begin = 0 if previous is None else previous.last_message_idx + 1
         last = len(messages) if up_to_idx is None else up_to_idx
-        asked = SummaryRange.up_to(last, messages, previous, self.min_recent_messages)
-        if asked is not None:
-            summary = yield from summarizer.summarize(asked)
+        end = summary_end(messages, begin, last, self.min_recent_messages)
+        if end > begin:
+            summary = yield from summarizer.summarize(messages, begin, end, previous)
             return (yield from aside(self._store.replace, summary, previous, messages))
         if previous is None:
             raise ValueError("No messages to summarize")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import ullage
 from ullage._engine.logger import Logger
 from ullage._engine.pins import has_pin
-from ullage.supyagent.history import last_request_in, requests_in, with_other_system_messages
+from ullage.supyagent.history import requests_in, with_other_system_messages
 from ullage.supyagent.summary import ContextSummary, message_of
 from ullage.supyagent.tokens import FORMAT
 
@@ -36,30 +36,6 @@ _COMPRESSOR = "supyagent"
 _LEAST_RESULT = 64
 
 
-class _Window:
-    """A view of the history that removes the oldest messages.
-
-    Args:
-        engine: The engine that compacts.
-    """
-
-    def __init__(self, engine: ullage.ContextManager) -> None:
-        self._engine = engine
-        self._view = engine.open()
-
-    def messages(self, messages: list[Any], budget: int) -> list[Any]:
-        """Returns what fits into the budget, with the last request."""
-        shown = with_other_system_messages(messages, "assistant")
-        fitting = self._view.messages(shown, budget)
-        if not _is_last_request_in(fitting, shown):
-            # After a rewind, what was the middle may be the end.
-            fitting = self._engine.open().messages(shown, budget)
-        if shown is messages:
-            return fitting
-        originals = {id(other): message for other, message in zip(shown, messages, strict=True)}
-        return [originals.get(id(message), message) for message in fitting]
-
-
 class Requests:
     """Makes the messages of requests.
 
@@ -76,7 +52,8 @@ class Requests:
         self.policy = ullage.Policy.preset("supyagent") if policy is None else policy
         self._counter = counter
         self._on_compaction = on_compaction
-        self._windows: tuple[int, _Window, _Window] | None = None
+        # By the number of recent messages that each keeps; 0 keeps only what must stay.
+        self._views: dict[int, ullage.View] = {}
 
     def head(
         self, summary: ContextSummary | None, messages: list[Any], room: int
@@ -119,35 +96,43 @@ class Requests:
         Supyagent stops when the middle is empty, also above its limit. Here the recent messages
         are next. Pinned messages and the last request keep every word.
         """
-        window, last_resort = self._windows_for(recent)
         shown = list(listed)
         try:
-            return window.messages(shown, budget)
+            return self._view(recent, shown, budget)
         except ullage.BudgetError as error:
             over = error.floor - budget
             logger.warning("over=<%d>, room=<%d> | the newest messages are too long", over, budget)
         whole = {place for place, message in enumerate(listed) if has_pin(message)}
-        whole.add(len(listed) if (last := last_request_in(listed)) is None else last)
+        whole.update(requests_in(listed)[-1:])
         places = [place for place in range(begin, len(listed)) if place not in whole]
         newest = max(begin, len(listed) - recent)
         middle = [place for place in places if place < newest]
         recents = places[len(middle) :]
-        steps: tuple[tuple[_Window, list[int], Callable[[Any], Any], float], ...] = (
+        steps: tuple[tuple[int, list[int], Callable[[Any], Any], float], ...] = (
             # All of the middle: a view recognizes only messages that were the same before.
-            (window, middle, _without_images, math.inf),
-            (window, middle, _shortened, math.inf),
-            (window, recents, _without_images, 0),
-            (window, recents, _shortened, 0),
-            (last_resort, [], _shortened, 0),
+            (recent, middle, _without_images, math.inf),
+            (recent, middle, _shortened, math.inf),
+            (recent, recents, _without_images, 0),
+            (recent, recents, _shortened, 0),
+            (0, [], _shortened, 0),
         )
-        for tried, changed, change, least in steps:
+        for keep, changed, change, least in steps:
             self._shorten(shown, changed, change, max(over, least))
             try:
-                return tried.messages(shown, budget)
+                return self._view(keep, shown, budget)
             except ullage.BudgetError as error:
                 over = error.floor - budget
         self._shorten(shown, places[::-1], _shortest_result, over)
-        return last_resort.messages(shown, budget)
+        return self._view(0, shown, budget)
+
+    def _view(self, keep: int, messages: list[Any], budget: int) -> list[Any]:
+        """Returns what fits into the budget, by a view that keeps so many recent messages."""
+        if keep not in self._views:
+            self._views[keep] = self._engine(keep).open()
+        shown = with_other_system_messages(messages, "assistant")
+        fitting = self._views[keep].messages(shown, budget)
+        originals = {id(other): message for other, message in zip(shown, messages, strict=True)}
+        return [originals.get(id(message), message) for message in fitting]
 
     def _shorten(
         self,
@@ -169,14 +154,7 @@ class Requests:
                 messages[place] = after
                 over -= saved
 
-    def _windows_for(self, recent: int) -> tuple[_Window, _Window]:
-        """Returns the window that keeps recent messages, and the one that keeps what it must."""
-        known = self._windows
-        if known is None or known[0] != recent:
-            known = self._windows = (recent, self._window(recent), self._window(0))
-        return known[1], known[2]
-
-    def _window(self, keep_recent: int) -> _Window:
+    def _engine(self, keep_recent: int) -> ullage.ContextManager:
         # The manager counts the messages, makes the summaries and shortens the recent messages.
         policy = self.policy.replace(
             max_messages=None,
@@ -187,10 +165,9 @@ class Requests:
             stages=["window", *(stage for stage in self.policy.stages if stage == "digest")],
             levels=[{}],
         )
-        engine = ullage.ContextManager(
+        return ullage.ContextManager(
             policy, counter=self._counter, format=FORMAT, on_compaction=self._on_compaction
         )
-        return _Window(engine)
 
     def _bounded(self, summary: ContextSummary, room: int) -> dict[str, Any]:
         """Returns the message of a summary, shortened to its part of the room if it is longer."""
@@ -211,15 +188,6 @@ class Requests:
 def reserve_in(window: int, reserve: int) -> int:
     """Returns the tokens of a window that are kept free for the answer, at most half of it."""
     return min(reserve, int(window * _RESERVE_SHARE))
-
-
-def _is_last_request_in(fitting: list[Any], messages: list[Any]) -> bool:
-    """True if the last request is there, perhaps with a note of the engine's in it."""
-    place, last = last_request_in(messages), last_request_in(fitting)
-    if place is None or last is None or fitting[last] is messages[place]:
-        return place is None or last is not None
-    request, found = ullage.Conversation([messages[place], fitting[last]], FORMAT).texts
-    return request in found
 
 
 def _without_images(message: Any) -> Any:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
+from ullage._engine.arguments import require_bool, require_number
 from ullage._engine.policy_file import parse, text_of
-from ullage.supyagent.manager import ContextManager
+from ullage.supyagent.manager import NUMBERS, ContextManager
 from ullage.supyagent.requests import reserve_in
 from ullage.supyagent.status import LEAST_TO_SUMMARIZE
 from ullage.supyagent.tokens import get_context_limit
@@ -53,19 +54,11 @@ class ContextSettings:
     model: str | None = None
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value: Any = getattr(self, field.name)
-            if field.name == "model":
-                fine = value is None or isinstance(value, str)
-            elif field.name == "auto_summarize":
-                fine = isinstance(value, bool)
-            else:
-                least = 0 if field.name == "response_reserve" else 1
-                fine = isinstance(value, int) and not isinstance(value, bool) and value >= least
-            if not fine:
-                raise ullage.PolicyError(
-                    f"{field.name}: {value!r} is no {field.type} that it takes"
-                )
+        require_bool("auto_summarize", self.auto_summarize)
+        for name in NUMBERS:
+            require_number(name, getattr(self, name), least=0 if name == "response_reserve" else 1)
+        if not isinstance(self.model, (str, type(None))):
+            raise ullage.PolicyError(f"model: it is {self.model!r}; it must be an id")
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any]) -> ContextSettings:
@@ -150,16 +143,14 @@ class ContextSettings:
         model = model or self.model
         if not model:
             raise ullage.PolicyError("model: the settings name none, so give one")
+        numbers = {name: getattr(self, name) for name in NUMBERS}
         manager = ContextManager(
             model,
             llm,
             summary_storage_path,
-            self.max_messages_before_summary,
-            self.max_tokens_before_summary,
-            self.min_recent_messages,
-            self.response_reserve,
             on_compaction=on_compaction,
             recorder=recorder,
+            **numbers,
         )
         manager.auto_summarize = self.auto_summarize
         return manager

@@ -8,7 +8,6 @@ import inspect
 import math
 import threading
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,9 +15,8 @@ import ullage
 from ullage._engine.calling import is_in_event_loop
 from ullage._engine.forks import renew_after_fork
 from ullage._engine.steps import Step
-from ullage.supyagent.history import summary_end, with_other_system_messages
-from ullage.supyagent.summary import ContextSummary
-from ullage.supyagent.summary_store import fingerprint
+from ullage.supyagent.history import with_other_system_messages
+from ullage.supyagent.summary import ContextSummary, fingerprint
 from ullage.supyagent.tokens import FORMAT
 
 if TYPE_CHECKING:
@@ -41,52 +39,6 @@ _MOST_WORDS = 600
 _within: contextvars.ContextVar[tuple[Future[None], ...]] = contextvars.ContextVar(
     "ullage_supyagent_turns", default=()
 )
-
-
-@dataclass(frozen=True)
-class SummaryRange:
-    """The messages that a new summary is to stand for.
-
-    Attributes:
-        messages: The whole conversation.
-        previous: The summary that the new one continues.
-        begin: The first message that is not in that.
-        end: The end of the messages.
-    """
-
-    messages: list[Any]
-    previous: ContextSummary | None
-    begin: int
-    end: int
-
-    @classmethod
-    def up_to(
-        cls, last: int, messages: list[Any], previous: ContextSummary | None, recent: int
-    ) -> SummaryRange | None:
-        """Returns the range up to a message, without the recent ones; None if it is empty."""
-        begin = 0 if previous is None else previous.last_message_idx + 1
-        end = summary_end(messages, begin, last, recent)
-        return cls(messages, previous, begin, end) if end > begin else None
-
-    def context_summary(
-        self, summary: ullage.Summary, counter: ullage.TokenCounter, most_words: float
-    ) -> ContextSummary:
-        """Returns the summary in Supyagent's form, its lines within the words."""
-        kept = [] if self.previous is None else self.previous.kept
-        out = ContextSummary(
-            content=summary.text,
-            messages_summarized=self.end,
-            first_message_idx=0,
-            last_message_idx=self.end - 1,
-            lines=summary.lines,
-            kept=[*kept, *summary.left_out(range(self.begin, self.end))],
-            seen=len(self.messages),
-            fingerprint=fingerprint(self.messages[: self.end]),
-        )
-        while out.lines and len(out.text().split()) > most_words:
-            out.lines = out.lines.rpartition("\n")[0]
-        out.token_count = counter.count(out.text())
-        return out
 
 
 class Summarizer:
@@ -113,22 +65,47 @@ class Summarizer:
             policy, counter=counter, summarizer=_client_caller(llm), format=FORMAT
         )
 
-    def summarize(self, asked: SummaryRange) -> Steps[ContextSummary]:
-        """Returns the summary of a range. An event loop awaits an async client.
+    def summarize(
+        self, messages: list[Any], begin: int, end: int, previous: ContextSummary | None
+    ) -> Steps[ContextSummary]:
+        """Returns the summary of the messages from ``begin`` on, in Supyagent's form.
+
+        An event loop awaits an async client.
+
+        Args:
+            messages: The whole conversation.
+            begin: The first message that is not in the previous summary.
+            end: The end of the messages that the summary is to stand for.
+            previous: The summary that the new one continues, or None.
 
         Raises:
             SummaryError: If the client gave none.
         """
-        said = asked.previous
         options: dict[str, Any] = {
-            "messages": with_other_system_messages(asked.messages, "user", _SYSTEM),
-            "range": (asked.begin, asked.end),
-            "previous": None if said is None else ullage.Summary(said.content, said.lines),
+            "messages": with_other_system_messages(messages, "user", _SYSTEM),
+            "range": (begin, end),
+            "previous": None
+            if previous is None
+            else ullage.Summary(previous.content, previous.lines),
         }
         summary = yield Step(
             partial(self._engine.summarize, **options), partial(self._engine.asummarize, **options)
         )
-        return asked.context_summary(summary, self._counter, self._most_words)
+        kept = [] if previous is None else previous.kept
+        out = ContextSummary(
+            content=summary.text,
+            messages_summarized=end,
+            first_message_idx=0,
+            last_message_idx=end - 1,
+            lines=summary.lines,
+            kept=[*kept, *summary.left_out(range(begin, end))],
+            seen=len(messages),
+            fingerprint=fingerprint(messages[:end]),
+        )
+        while out.lines and len(out.text().split()) > self._most_words:
+            out.lines = out.lines.rpartition("\n")[0]
+        out.token_count = self._counter.count(out.text())
+        return out
 
 
 class Turns:
@@ -192,12 +169,15 @@ async def _await(turn: Future[None]) -> bool:
 def _client_caller(llm: Any) -> ullage.Summarizer:
     """Returns a summarizer that asks a client such as litellm's: ``chat(messages)``."""
 
-    def ask(request: ullage.SummaryRequest) -> str | Awaitable[str]:
-        response = llm.chat([{"role": "user", "content": str(request)}])
-        return _awaited(response) if inspect.isawaitable(response) else _text(response)
+    def chat(request: ullage.SummaryRequest) -> Any:
+        return llm.chat([{"role": "user", "content": str(request)}])
 
     async def aask(request: ullage.SummaryRequest) -> str:
-        return await _awaited(llm.chat([{"role": "user", "content": str(request)}]))
+        return _text(await chat(request))
+
+    def ask(request: ullage.SummaryRequest) -> str | Awaitable[str]:
+        response = chat(request)
+        return _awaited(response) if inspect.isawaitable(response) else _text(response)
 
     return aask if inspect.iscoroutinefunction(llm.chat) else ask
 

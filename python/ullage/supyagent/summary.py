@@ -1,21 +1,30 @@
-"""``ContextSummary``: what stands for older messages, and how it is kept on disk."""
+"""``ContextSummary``: what stands for older messages, and ``SummaryStore``, which keeps it."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import threading
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from ullage import StoreError
 from ullage._engine.files import OWNER_ONLY, write_whole
+from ullage._engine.forks import renew_after_fork
 from ullage._engine.logger import Logger
 from ullage.summary import Summary
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 logger = Logger(__name__)
+
+# The fields that a model sees. Hosts put marks of their own beside them, which come and go.
+_FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
+# Bytes of a fingerprint: no two conversations of one person share 128 bits by chance.
+_DIGEST = 16
 
 
 def _now() -> datetime:
@@ -56,7 +65,7 @@ class ContextSummary:
         """The summary as JSON-able values."""
         values = {**vars(self), "created_at": self.created_at.isoformat()}
         # Files without them are read too; those of Supyagent have none.
-        return {name: value for name, value in values.items() if value or name in _REQUIRED}
+        return {name: value for name, value in values.items() if value or name not in _OWN}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ContextSummary:
@@ -67,29 +76,18 @@ class ContextSummary:
         """
         if not isinstance(data, dict):
             raise ValueError(f"a summary is a dict, not a {type(data).__name__}")  # noqa: TRY004
-        data = {**_ABSENT, **data}
-        for name, kind in (_REQUIRED | _OWN).items():
+        data = {"token_count": 0, **_OWN, **data}
+        for name, kind in _KINDS.items():
             value = data.get(name)
             if not isinstance(value, kind) or isinstance(value, bool):
                 raise ValueError(f"a summary has no {name}, or it is no {kind.__name__}")  # noqa: TRY004
             if isinstance(value, int) and value < 0:
                 raise ValueError(f"the {name} of a summary is {value}")
-        created = data["created_at"].replace("Z", "+00:00")
-        kept = data["kept"]
-        if not isinstance(kept, list) or not all(type(index) is int for index in kept):
+        if not all(type(index) is int for index in data["kept"]):
             raise ValueError("the kept messages of a summary are no list of indices")
-        return cls(
-            content=data["content"],
-            messages_summarized=data["messages_summarized"],
-            first_message_idx=data["first_message_idx"],
-            last_message_idx=data["last_message_idx"],
-            created_at=datetime.fromisoformat(created),
-            token_count=data["token_count"],
-            lines=data["lines"],
-            kept=kept,
-            seen=data["seen"],
-            fingerprint=data["fingerprint"],
-        )
+        created = datetime.fromisoformat(data["created_at"].replace("Z", "+00:00"))
+        values = {name: data[name] for name in _KINDS}
+        return cls(**{**values, "created_at": created, "kept": list(data["kept"])})
 
     def text(self) -> str:
         """All that it says, the lines included."""
@@ -100,17 +98,20 @@ class ContextSummary:
         return message_of(self.messages_summarized, self.text())
 
 
-_REQUIRED: dict[str, type] = {
+_KINDS: dict[str, type] = {
     "content": str,
     "messages_summarized": int,
     "first_message_idx": int,
     "last_message_idx": int,
     "created_at": str,
     "token_count": int,
+    "lines": str,
+    "kept": list,
+    "seen": int,
+    "fingerprint": str,
 }
-# Fields that Supyagent's files do not have.
-_OWN: dict[str, type] = {"lines": str, "seen": int, "fingerprint": str}
-_ABSENT = {"token_count": 0, "lines": "", "kept": [], "seen": 0, "fingerprint": ""}
+# Fields that Supyagent's files do not have, and their values there.
+_OWN: dict[str, Any] = {"lines": "", "kept": [], "seen": 0, "fingerprint": ""}
 
 
 def message_of(messages: int, text: str) -> dict[str, Any]:
@@ -148,3 +149,108 @@ def save(summary: ContextSummary, path: Path) -> None:
         write_whole(path, data, permissions=OWNER_ONLY)
     except OSError as error:
         raise StoreError(f"the summary cannot be written to {path}: {error}") from error
+
+
+@dataclass(frozen=True)
+class _Check:
+    """True if a summary is about some messages, as they were at that time."""
+
+    summary: ContextSummary
+    messages: Any
+    is_about: bool
+
+
+class SummaryStore:
+    """Keeps the summary of one conversation.
+
+    Args:
+        path: The file of the summary, read now if it exists; None for none.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.summary = None if path is None else load(path)
+        self._check: _Check | None = None
+        # A file of Supyagent's belongs to the first conversation that is as long.
+        self._adopted = ""
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Replaces the lock, in the child of a fork."""
+        self._lock = threading.Lock()
+
+    def summary_of(self, messages: list[Any]) -> ContextSummary | None:
+        """Returns the summary if it is about these messages.
+
+        It is not if a message that it stands for was changed. Costs one comparison for each part of
+        those messages; their texts are only read if they are other objects than last time.
+        """
+        summary = self.summary
+        if summary is None or summary.last_message_idx >= len(messages):
+            return None
+        covered = messages[: summary.last_message_idx + 1]
+        check = self._check
+        if check is None or check.summary is not summary or check.messages != covered:
+            check = self._check = _Check(summary, _copy(covered), self._is_about(summary, covered))
+        return summary if check.is_about else None
+
+    def replace(
+        self, summary: ContextSummary, previous: ContextSummary | None, messages: list[Any]
+    ) -> ContextSummary:
+        """Writes a summary to the file and keeps it.
+
+        Returns:
+            The summary; or the one that another caller made meanwhile, if that goes as far.
+
+        Raises:
+            StoreError: If it cannot be written; nothing has changed then.
+        """
+        with self._lock:
+            now = self.summary_of(messages)
+            if (
+                now is not None
+                and now is not previous
+                and now.last_message_idx >= summary.last_message_idx
+            ):
+                return now
+            if self.path is not None:
+                save(summary, self.path)
+            self.summary = summary
+            return summary
+
+    def _is_about(self, summary: ContextSummary, covered: list[Any]) -> bool:
+        known = summary.fingerprint or self._adopted
+        found = fingerprint(covered)
+        if not known:
+            self._adopted = found
+        return not known or known == found
+
+
+def fingerprint(messages: Iterable[Any]) -> str:
+    """Returns a digest of what a model sees of the messages, the same everywhere. O(length)."""
+    digest = hashlib.blake2b(digest_size=_DIGEST)
+    for message in messages:
+        digest.update(_json(message).encode())
+        digest.update(b"\n")
+    return digest.hexdigest()
+
+
+def _copy(value: Any) -> Any:
+    """Returns a copy of the dicts and lists; the texts in them are shared, so it costs O(parts)."""
+    if isinstance(value, dict):
+        return {key: _copy(item) for key, item in value.items()}
+    if type(value) in {list, tuple}:
+        return type(value)(map(_copy, value))
+    return value
+
+
+def _json(message: Any) -> str:
+    shown: Any = message
+    if isinstance(message, dict):
+        shown = {key: message[key] for key in _FIELDS if message.get(key)}
+    try:
+        return json.dumps(shown, sort_keys=True, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        # Keys of several kinds, or a message that holds itself.
+        return ascii(shown)
