@@ -22,6 +22,10 @@ from ullage.strands.budget import (
 )
 from ullage.strands.caching import is_prompt_cached, supports_prompt_cache, system_prompt_for
 from ullage.strands.conversation import MappingConversationManager
+from ullage.strands.drop_in import (
+    SlidingWindowConversationManager,
+    SummarizingConversationManager,
+)
 from ullage.strands.engines import retrieval_tool
 from ullage.strands.estimate import _estimate_prompt_tokens
 from ullage.strands.mapper import LargeToolResultMapper
@@ -48,8 +52,6 @@ from ullage.strands.settings import (
     WINDOW_OVERFLOW_THRESHOLD,
     CascadeSettings,
 )
-from ullage.strands.sliding import SlidingWindowConversationManager
-from ullage.strands.summarizing import SummarizingConversationManager
 
 __all__ = [
     "CONTEXT_LIMIT",

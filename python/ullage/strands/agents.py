@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import threading
 from collections.abc import Callable, Mapping, MutableMapping
 from operator import is_
@@ -93,17 +92,6 @@ def note_seam(agent: Any, name: str) -> None:
         )
 
 
-def accepted_options(method: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Returns the options that a method has parameters for, or all if nothing tells."""
-    try:
-        parameters = inspect.signature(method).parameters
-    except (TypeError, ValueError):
-        return options
-    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
-        return options
-    return {name: value for name, value in options.items() if name in parameters}
-
-
 def model_id(model: Any) -> str | None:
     """Returns the id of a model, or None."""
     try:
@@ -120,37 +108,30 @@ def model_window(model: Any) -> int | None:
     return window if isinstance(window, int) and _is_count(window) and window > 0 else None
 
 
-class _Specs:
-    """The tool definitions of an agent, and the tools that they were made from."""
-
-    def __init__(self, _: Any) -> None:
-        self._made_from: list[Any] = []
-        self._made: list[Any] | None = None
-
-    def of(self, registry: Any) -> list[Any]:
-        """Returns the definitions, as the same list until a tool or its definition changes.
-
-        Strands checks and copies each definition whenever it is asked for them.
-        """
-        try:
-            tools = [*registry.registry.values(), *registry.dynamic_tools.values()]
-            made_from = [each for tool in tools for each in (tool, tool.tool_spec)]
-        except AttributeError:
-            return [*registry.get_all_tool_specs()]
-        known = self._made_from
-        same = len(known) == len(made_from) and all(map(is_, known, made_from))
-        if self._made is None or not same:
-            self._made_from, self._made = made_from, registry.get_all_tool_specs()
-        return self._made
-
-
-_SPECS: PerAgent[_Specs] = PerAgent(_Specs)
+# The parts of an agent's tools, and the definitions that were made from them.
+_SPECS: PerAgent[list[list[Any]]] = PerAgent(lambda _: [[], []])
 
 
 def tool_specs(agent: Any) -> list[Any] | None:
-    """Returns the tool definitions that an agent sends. Do not change them."""
+    """Returns the tool definitions that an agent sends. Do not change them.
+
+    It is the same list until a tool or its definition changes. Strands checks and copies each
+    definition whenever it is asked for them.
+    """
     registry = getattr(agent, "tool_registry", None)
-    return None if registry is None else _SPECS.of(agent).of(registry)
+    if registry is None:
+        return None
+    try:
+        tools = [*registry.registry.values(), *registry.dynamic_tools.values()]
+        parts = [part for tool in tools for part in (tool, tool.tool_spec)]
+    except AttributeError:
+        return [*registry.get_all_tool_specs()]
+    state = _SPECS.of(agent)
+    known, specs = state
+    if len(known) != len(parts) or not all(map(is_, known, parts)):
+        specs = registry.get_all_tool_specs()
+        state[:] = parts, specs
+    return specs
 
 
 def last_answer(messages: list[Any]) -> tuple[int, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import threading
 import time
 from functools import partial
@@ -13,8 +14,7 @@ from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookProvide
 
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Step, Steps, arun, calling, run
-from ullage.strands.agents import accepted_options
-from ullage.strands.estimate import Fill, fill_of, is_surely_low
+from ullage.strands.estimate import fill_of, is_surely_low
 from ullage.strands.settings import (
     ESCALATION_MAX_PASSES,
     ESCALATION_MAX_TIME_SECONDS,
@@ -48,13 +48,8 @@ def _ensure_prompt_within_budget(agent: Any) -> None:
     run(_ensure_steps(agent))
 
 
-async def ensure_prompt_within_budget(agent: Any) -> None:
-    """Does the same without blocking the event loop."""
-    await arun(_ensure_steps(agent))
-
-
 def _ensure_steps(agent: Any) -> Steps[None]:
-    manager = manager_of(agent)
+    manager = _manager_of(agent)
     is_done = yield from reduce_to_budget(agent, manager)
     # A manager with a check of its own before each model call can skip it.
     checked = getattr(manager, "checked", None)
@@ -68,19 +63,22 @@ def reduce_to_budget(agent: Any, manager: Any) -> Steps[bool]:
     Returns:
         False if the manager raised, which is logged: the provider decides what is too long.
     """
-    for options in _reductions(agent, settings_of(manager)):
-        if manager is None:
-            break
-        reduce = manager.reduce_context
-        areduce = getattr(manager, "areduce_context", reduce)
-        try:
+    settings = getattr(manager, "settings", None)
+    if not isinstance(settings, CascadeSettings):
+        settings = CascadeSettings.from_env()
+    try:
+        for options in _reductions(agent, settings):
+            if manager is None:
+                break
+            reduce = manager.reduce_context
+            areduce = getattr(manager, "areduce_context", reduce)
             yield Step(
                 partial(reduce, agent, **accepted_options(reduce, options)),
                 partial(_acall, areduce, agent, **accepted_options(areduce, options)),
             )
-        except Exception as error:  # noqa: BLE001 - the provider decides what is too long
-            logger.warning("error=<%s> | the history was left as it is", error)
-            return False
+    except Exception as error:  # noqa: BLE001 - the provider decides what is too long
+        logger.warning("error=<%s> | the history was left as it is", error)
+        return False
     return True
 
 
@@ -94,12 +92,16 @@ def _reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any
 
     The caller reduces before it asks for the next.
     """
-    if is_surely_low(agent, settings):
-        return
-    fill = fill_of(agent, settings)
+    fill = None if is_surely_low(agent, settings) else fill_of(agent, settings)
     if fill is None:
         return
-    _warn_of_no_reduction(agent, fill)
+    is_full = fill.tokens >= NO_REDUCTION_WARNING_RATIO * fill.limit
+    if is_full and not getattr(agent, "_context_reduction_events", None):
+        logger.warning(
+            "tokens=<%d>, limit=<%d> | nearly full, and nothing was reduced yet",
+            fill.tokens,
+            fill.limit,
+        )
     if not fill.is_due:
         return
     logger.warning("THRESHOLD EXCEEDED: context=%d, threshold=%d", fill.tokens, fill.threshold)
@@ -116,6 +118,17 @@ def _reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any
             "pass=<%d>, tokens=<%d>, limit=<%d> | escalation", escalation, fill.tokens, fill.limit
         )
         yield {"escalation": escalation}
+
+
+def accepted_options(method: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Returns the options that a method has parameters for, or all if nothing tells."""
+    try:
+        parameters = inspect.signature(method).parameters
+    except (TypeError, ValueError):
+        return options
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+        return options
+    return {name: value for name, value in options.items() if name in parameters}
 
 
 def register_conversation_manager(manager: Any) -> None:
@@ -135,28 +148,12 @@ def clear_shared_conversation_manager() -> None:
     register_conversation_manager(None)
 
 
-def manager_of(agent: Any) -> Any:
+def _manager_of(agent: Any) -> Any:
     """Returns the manager of an agent: its own, else the shared one, or None."""
     own = getattr(agent, "conversation_manager", None)
     if own is None or isinstance(own, NullConversationManager):
         return get_shared_conversation_manager()
     return own
-
-
-def settings_of(manager: Any) -> CascadeSettings:
-    """Returns the settings of a manager of the cascade, or else those of the environment."""
-    settings = getattr(manager, "settings", None)
-    return settings if isinstance(settings, CascadeSettings) else CascadeSettings.from_env()
-
-
-def _warn_of_no_reduction(agent: Any, fill: Fill) -> None:
-    full = fill.tokens >= NO_REDUCTION_WARNING_RATIO * fill.limit
-    if full and not getattr(agent, "_context_reduction_events", None):
-        logger.warning(
-            "tokens=<%d>, limit=<%d> | nearly full, and nothing was reduced yet",
-            fill.tokens,
-            fill.limit,
-        )
 
 
 class PromptBudgetHook(HookProvider):
@@ -177,9 +174,8 @@ class PromptBudgetHook(HookProvider):
         self,
         ensure_budget_callback: Callable[[Any], Awaitable[None] | None] | None = None,
     ) -> None:
-        if ensure_budget_callback in (None, _ensure_prompt_within_budget):
-            ensure_budget_callback = ensure_prompt_within_budget
-        self._ensure: Any = ensure_budget_callback
+        own = ensure_budget_callback in (None, _ensure_prompt_within_budget)
+        self._ensure: Any = _ensure_beside_loop if own else ensure_budget_callback
 
     def register_hooks(self, registry: HookRegistry, **_: Any) -> None:
         """Registers the hook before and after each model call."""
@@ -192,12 +188,12 @@ class PromptBudgetHook(HookProvider):
     async def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
         agent = event.agent
         _strip_reasoning_content(agent)
-        manager = manager_of(agent)
-        if manager is not None:
-            try:
+        manager = _manager_of(agent)
+        try:
+            if manager is not None:
                 await _acall(getattr(manager, "aapply_management", manager.apply_management), agent)
-            except Exception:
-                logger.exception("the conversation was not managed")
+        except Exception:
+            logger.exception("the conversation was not managed")
         try:
             await _acall(self._ensure, agent)
         except Exception:
@@ -208,6 +204,10 @@ class PromptBudgetHook(HookProvider):
         if getattr(event.agent, "_pending_reduction_reason", None) is not None:
             with contextlib.suppress(AttributeError):
                 del event.agent._pending_reduction_reason  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+async def _ensure_beside_loop(agent: Any) -> None:
+    await arun(_ensure_steps(agent))
 
 
 def _strip_reasoning_content(agent: Any) -> None:

@@ -24,8 +24,8 @@ from ullage import ContextManager, PolicyError, UllageError
 from ullage._engine.calling import is_in_event_loop
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Steps, arun, run
-from ullage.strands.agents import PerAgent, accepted_options, last_answer
-from ullage.strands.budget import reduce_to_budget
+from ullage.strands.agents import PerAgent, last_answer
+from ullage.strands.budget import accepted_options, reduce_to_budget
 from ullage.strands.engines import (
     Refusals,
     compaction,

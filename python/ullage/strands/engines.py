@@ -35,7 +35,7 @@ from ullage.strands.settings import UNKNOWN_WINDOW
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from strands.hooks import AfterModelCallEvent
+    from strands.hooks import AfterModelCallEvent, AfterToolCallEvent
     from strands.types.tools import ToolResult, ToolUse
 
     from ullage import Report
@@ -220,6 +220,24 @@ def reduction(
             "the history cannot be made smaller: nothing in it may be shortened or removed"
         ) from refusal
     return report
+
+
+async def shrink_result(
+    event: AfterToolCallEvent, shrink: Callable[[str, Any], Awaitable[Any]]
+) -> None:
+    """Replaces a result that a function makes shorter, before it enters the conversation.
+
+    Whatever fails, the tool's own result stays: a hook that raised would end the agent between a
+    call and its result.
+    """
+    tool = str(event.tool_use.get("name", "tool"))
+    try:
+        result = await shrink(tool, event.result)
+    except Exception:
+        logger.exception("tool=<%s> | the result was left as it is", tool)
+        return
+    if result is not event.result:
+        event.result = result
 
 
 def observe(engine: ContextManager, request: list[Any], answer: Any) -> None:

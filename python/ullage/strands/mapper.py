@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import accumulate, islice
 from operator import is_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ullage.compression import CompressionMetadata
 from ullage.strands.settings import (
@@ -15,9 +16,6 @@ from ullage.strands.settings import (
     TOOL_COMPRESS_THRESHOLD,
     CascadeSettings,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # The words of Cyber-AutoAgent, its dash and its arrow included.
 _NOTE_FORM = "[compressed tool result \u2013 {size} chars \u2192 threshold {threshold}]"
@@ -84,14 +82,11 @@ class LargeToolResultMapper:
         return self(message, 0, (message,)) is not message
 
     def _map_block(self, block: Any) -> Any:
-        if not isinstance(block, dict):
-            return block
-        if isinstance(result := block.get("toolResult"), dict):
-            new = self._result(result)
-            return block if new is result else {**block, "toolResult": new}
-        if isinstance(call := block.get("toolUse"), dict):
-            new = self._call(call)
-            return block if new is call else {**block, "toolUse": new}
+        if isinstance(block, dict):
+            for name, compress in (("toolResult", self._result), ("toolUse", self._call)):
+                if isinstance(value := block.get(name), dict):
+                    new = compress(value)
+                    return block if new is value else {**block, name: new}
         return block
 
     def _result(self, result: dict[str, Any]) -> dict[str, Any]:
@@ -102,25 +97,19 @@ class LargeToolResultMapper:
         total = sum(sizes)
         if total <= self.max_tool_chars or _is_note(content[0]):
             return result
-        items = [
-            new
-            for item, size, share in zip(content, sizes, self._shares(sizes), strict=True)
-            for new in self._item(item, size, share)
-        ]
-        note = _NOTE_FORM.format(size=total, threshold=self.max_tool_chars)
-        new = [{"text": note}, *items]
+        note = {"text": _NOTE_FORM.format(size=total, threshold=self.max_tool_chars)}
+        items = zip(content, sizes, self._shares(sizes), strict=True)
+        new = [note, *(new for item in items for new in self._item(*item))]
         if sum(map(_size, new)) >= total:
             # Many short items: what says of each that it was cut takes more than the cut gives.
-            new = [{"text": note}, *self._first(content, sizes), {"text": _ending(total)}]
+            new = [note, *self._first(content, sizes), {"text": _ending(total)}]
         return {**result, "content": new} if sum(map(_size, new)) < total else result
 
-    def _first(self, content: list[Any], sizes: list[int]) -> Iterator[Any]:
-        """Yields the first items that fit, and all media."""
-        left = self.truncate_at
-        for item, size in zip(content, sizes, strict=True):
-            left -= size
-            if left >= 0 or size == 0:
-                yield item
+    def _first(self, content: list[Any], sizes: list[int]) -> list[Any]:
+        """Returns the first items that fit, and all media."""
+        sums = accumulate(sizes)
+        items = zip(content, sizes, sums, strict=True)
+        return [item for item, size, end in items if end <= self.truncate_at or size == 0]
 
     def _shares(self, sizes: list[int]) -> list[int]:
         """Returns the characters that each item keeps within the limit; small items stay whole."""
@@ -148,9 +137,8 @@ class LargeToolResultMapper:
     def _sample(self, value: Any, size: int, share: int) -> tuple[Any, dict[str, Any]]:
         """Returns a block that tells how JSON was compressed, and a sample of the JSON."""
         sample: dict[str, Any] | list[Any]
-        items = len(value) if isinstance(value, (dict, list)) else None
         if isinstance(value, dict):
-            shown = list(value.items())[: self.sample_limit]
+            shown = islice(value.items(), self.sample_limit)
             sample = {str(key): _clip(each, TOOL_COMPRESS_SAMPLE_CHARS) for key, each in shown}
         elif isinstance(value, list):
             longest = max(TOOL_COMPRESS_SAMPLE_CHARS, share // max(1, self.sample_limit))
@@ -166,7 +154,7 @@ class LargeToolResultMapper:
             compressed_token_estimate=int(new_size / DEFAULT_CHAR_TO_TOKEN_RATIO),
             compression_ratio=new_size / size,
             content_type="json",
-            n_original_keys=items,
+            n_original_keys=len(value) if isinstance(value, (dict, list)) else None,
             sample_data=sample,
         )
         kept = sample if isinstance(sample, dict) else {"_items": sample}
@@ -183,7 +171,8 @@ class LargeToolResultMapper:
     def _shorten(self, value: Any) -> Any:
         """Returns the value, or a copy of the same shape if a string in it is too long."""
         if isinstance(value, str):
-            return _cut(value, self.truncate_at) if _is_long(value, self.truncate_at) else value
+            was_cut = _ENDING.search(value[self.truncate_at :])
+            return value if was_cut else _cut(value, self.truncate_at)
         if isinstance(value, dict):
             values = {key: self._shorten(each) for key, each in value.items()}
             return value if all(values[key] is value[key] for key in value) else values
@@ -228,11 +217,6 @@ def _text_of(value: Any) -> str:
 def _clip(value: Any, most: int) -> Any:
     printed = _text_of(value)
     return value if len(printed) <= most else printed[:most] + "..."
-
-
-def _is_long(text: str, most: int) -> bool:
-    """Returns True if a text is too long, and was not cut to that length before."""
-    return len(text) > most + len(_ending(len(text))) and not _ENDING.search(text[most:])
 
 
 def _cut(text: str, most: int) -> str:

@@ -29,6 +29,7 @@ from ullage.strands.engines import (
     observe,
     reduction,
     retrieval_tool,
+    shrink_result,
 )
 from ullage.strands.history import hold_count, repair_request
 from ullage.strands.session import PassiveConversationManager
@@ -115,19 +116,8 @@ class EngineSeam:
             await asyncio.to_thread(self._observe, agent, event.stop_response.message)
 
     async def after_tool_call(self, event: AfterToolCallEvent) -> None:
-        """Shrinks a result before it enters the conversation; it is replaced, never changed.
-
-        Whatever fails, the tool's own result stays: a hook that raised would end the agent between
-        a call and its result.
-        """
-        tool = str(event.tool_use.get("name", "tool"))
-        try:
-            result = await self.engine_of(event.agent).ashrink(tool, event.result)
-        except Exception:
-            logger.exception("tool=<%s> | the result was left as it is", tool)
-            return
-        if result is not event.result:
-            event.result = result
+        """Shrinks a result before it enters the conversation."""
+        await shrink_result(event, self.engine_of(event.agent).ashrink)
 
     def _attach(self, agent: Agent) -> None:
         """Registers the hooks of an agent. A manager that would do nothing is replaced."""

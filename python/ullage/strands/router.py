@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from ullage._engine.artifact_writer import ArtifactWriter
 from ullage._engine.logger import Logger
 from ullage._engine.steps import arun
 from ullage.strands.agents import PerAgent
-from ullage.strands.engines import require_engine
+from ullage.strands.engines import require_engine, shrink_result
 from ullage.strands.settings import PREFIX, CascadeSettings
 
 if TYPE_CHECKING:
@@ -135,33 +135,21 @@ class ToolRouterHook(HookProvider):
         event.selected_tool = self.shell_tool
 
     async def _after_tool_call(self, event: AfterToolCallEvent) -> None:
-        tool = str(event.tool_use.get("name", "tool"))
-        try:
-            if self.engine is not None:
-                result = await self.engine.ashrink(tool, event.result)
-            else:
-                self._agents.of(event.agent)
-                result = await self._shrink(tool, event.result)
-        except Exception:
-            logger.exception("tool=<%s> | the result was left as it is", tool)
-            return
-        if result is not event.result:
-            event.result = result
+        if self.engine is not None:
+            await shrink_result(event, self.engine.ashrink)
+        else:
+            self._agents.of(event.agent)
+            await shrink_result(event, self._shrink)
 
     async def _shrink(self, tool: str, result: Any) -> Any:
-        texts, others = [], []
-        for item in result["content"]:
-            if isinstance(item, dict) and isinstance(item.get("text"), str):
-                texts.append(item["text"])
-            elif isinstance(item, dict) and "json" in item:
-                texts.append(_json_text(item["json"]))
-            else:
-                others.append(item)
-        text = "\n".join(texts)
+        """Returns the result with what is said of its texts and JSON, and its media."""
+        outputs = [(item, _output_of(item)) for item in result["content"]]
+        text = "\n".join(output for _, output in outputs if output is not None)
         if is_retrieved(text):
             return result
         kept = await self._excerpt(tool, text)
-        return {**result, "content": [{"text": kept}, *others]} if len(kept) < len(text) else result
+        media = [item for item, output in outputs if output is None]
+        return {**result, "content": [{"text": kept}, *media]} if len(kept) < len(text) else result
 
     async def _excerpt(self, tool: str, text: str) -> str:
         """Returns the text that enters the conversation."""
@@ -219,15 +207,38 @@ def command_line(name: str, given: Any) -> str:
     """
     if not isinstance(given, Mapping):
         given = {} if given is None else {"options": given}
-    words = [name]
-    for key in _OPTIONS:
-        words += _split(given.get(key))
-    words += [_text(given[key]) for key in _TARGETS if given.get(key) not in (None, "")][:1]
-    used = {*_OPTIONS, *[key for key in _TARGETS if given.get(key) not in (None, "")][:1]}
+    targets = [key for key in _TARGETS if given.get(key) not in (None, "")][:1]
+    words = [name, *(word for key in _OPTIONS for word in _split(given.get(key)))]
+    words += [str(given[key]) for key in targets]
     for key, value in given.items():
-        if key not in used:
+        if key not in _OPTIONS and key not in targets:
             words += _option(str(key), value)
     return " ".join(map(shlex.quote, words))
+
+
+def _split(value: Any) -> list[str]:
+    """Returns the words of options that are one line, or a list of words."""
+    if value in (None, ""):
+        return []
+    if isinstance(value, Mapping):
+        return [word for key, each in value.items() for word in _option(str(key), each)]
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [*map(str, value)]
+    try:
+        return shlex.split(value) if isinstance(value, str) else [str(value)]
+    except ValueError:
+        # An open quote: one word, since nobody knows where the others begin.
+        return [value]
+
+
+def _option(key: str, value: Any) -> list[str]:
+    if value is None or value is False:
+        return []
+    name = f"--{key}" if _OPTION_NAME.fullmatch(key) else key
+    if value is True:
+        return [name]
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return [word for each in values for word in (name, str(each))]
 
 
 def _as_tool(tool: Any) -> AgentTool | None:
@@ -251,47 +262,20 @@ def _as_tool(tool: Any) -> AgentTool | None:
     )
 
 
-def _split(value: Any) -> Iterator[str]:
-    """Yields the words of options that are one line, or a list of words."""
-    if value in (None, ""):
-        return
-    if isinstance(value, str):
-        try:
-            yield from shlex.split(value)
-        except ValueError:
-            # An open quote: one word, since nobody knows where the others begin.
-            yield value
-    elif isinstance(value, Iterable) and not isinstance(value, Mapping):
-        yield from map(_text, value)
-    elif isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _option(str(key), each)
-    else:
-        yield _text(value)
-
-
-def _option(key: str, value: Any) -> list[str]:
-    if value is None or value is False:
-        return []
-    name = f"--{key}" if _OPTION_NAME.fullmatch(key) else key
-    if value is True:
-        return [name]
-    if isinstance(value, (list, tuple)):
-        return [word for each in value for word in (name, _text(each))]
-    return [name, _text(value)]
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else str(value)
-
-
 def _clean(store: Any, conversations: list[Any]) -> None:
     live = {reference for messages in conversations for reference in references_in(messages)}
     store.clean(live, spare_own=False)
 
 
-def _json_text(value: Any) -> str:
+def _output_of(item: Any) -> str | None:
+    """Returns an item of a result as text; None for media."""
+    if not isinstance(item, dict):
+        return None
+    if isinstance(text := item.get("text"), str):
+        return text
+    if "json" not in item:
+        return None
     try:
-        return json.dumps(value, ensure_ascii=False, indent=1)
+        return json.dumps(item["json"], ensure_ascii=False, indent=1)
     except (TypeError, ValueError, RecursionError):
-        return str(value)
+        return str(item["json"])
