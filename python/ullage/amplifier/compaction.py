@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ullage import BudgetError, ContextManager, Conversation, MessageError, detect_format, repair
 from ullage._engine.calling import acall, in_pool
 from ullage._engine.logger import Logger
+from ullage._engine.roles import is_system
 from ullage.amplifier.importance import newest
-from ullage.amplifier.messages import is_result, is_system
+from ullage.amplifier.messages import is_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ullage._engine.calling import acall
 from ullage._engine.logger import Logger
-from ullage.amplifier.messages import is_system
+from ullage._engine.roles import is_system
 
 if TYPE_CHECKING:
     from ullage import TokenCounter

@@ -46,11 +46,6 @@ def readable(message: Any) -> Mapping[str, Any]:
     return message
 
 
-def is_system(message: Any) -> bool:
-    """True if a message is the system's."""
-    return bool(message.get("role") in {"system", "developer"})
-
-
 def is_hook(message: Any) -> bool:
     """True if a hook added it."""
     return bool(source(message) == _HOOK)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError
 from ullage._engine.arguments import require_callable
+from ullage._engine.roles import is_system
 from ullage.amplifier import notice
 from ullage.amplifier.budget import Budget, budget_of, expected_budget
 from ullage.amplifier.configuration import arguments, mount_in
 from ullage.amplifier.importance import Importance, Judge
-from ullage.amplifier.messages import copies, is_hook, is_system, stamped
+from ullage.amplifier.messages import copies, is_hook, stamped
 from ullage.amplifier.settings import Settings, require
 from ullage.amplifier.views import Views
 

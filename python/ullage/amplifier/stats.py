@@ -6,7 +6,8 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ullage.amplifier.messages import is_result, is_system
+from ullage._engine.roles import is_system
+from ullage.amplifier.messages import is_result
 
 if TYPE_CHECKING:
     from ullage.amplifier.settings import Settings

@@ -5,17 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import ullage
+from ullage._engine.roles import is_system, role_of
 from ullage.supyagent.tokens import FORMAT
-
-# OpenAI's newer models call the first role by the second name.
-_SYSTEM = frozenset({"system", "developer"})
-
-
-def readable(messages: list[Any]) -> list[Any]:
-    """Returns the messages with an empty text in place of a content of None."""
-    if any(_has_no_content(message) for message in messages):
-        return [{**m, "content": ""} if _has_no_content(m) else m for m in messages]
-    return messages
 
 
 def summary_end(messages: list[Any], begin: int, last: int, recent: int) -> int:
@@ -37,7 +28,7 @@ def with_other_system_messages(messages: list[Any], role: str, head: str = "") -
     The same list if there are none. The engine never removes a system message, but Supyagent treats
     those in the middle, where some hosts put dozens, like all other messages.
     """
-    system = [place for place, message in enumerate(messages) if _role(message) in _SYSTEM]
+    system = [place for place, message in enumerate(messages) if is_system(message)]
     others = [place for number, place in enumerate(system) if place != number]
     if not others:
         return messages
@@ -52,16 +43,4 @@ def with_other_system_messages(messages: list[Any], role: str, head: str = "") -
 
 def requests_in(messages: list[Any]) -> list[int]:
     """Returns the places of the user's messages."""
-    return [place for place, message in enumerate(messages) if _role(message) == "user"]
-
-
-def _role(message: Any) -> Any:
-    return message.get("role") if isinstance(message, dict) else None
-
-
-def _has_no_content(message: Any) -> bool:
-    return (
-        isinstance(message, dict)
-        and message.get("content") is None
-        and _role(message) in {"user", *_SYSTEM}
-    )
+    return [place for place, message in enumerate(messages) if role_of(message) == "user"]

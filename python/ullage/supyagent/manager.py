@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import ullage
 from ullage._engine.arguments import require_callable, require_number
 from ullage._engine.fixed_tokens import number_of
+from ullage._engine.roles import readable
 from ullage._engine.steps import arun, aside, run
-from ullage.supyagent.history import readable, summary_end
+from ullage.supyagent.history import summary_end
 from ullage.supyagent.requests import Requests, reserve_in
 from ullage.supyagent.status import ContextStatus, Triggers
 from ullage.supyagent.summarizer import Summarizer, Turns
@@ -244,7 +245,7 @@ class ContextManager:
         )
 
     def _read(self, all_messages: list[dict[str, Any]]) -> tuple[list[Any], ContextSummary | None]:
-        messages = readable(all_messages)
+        messages = [readable(message) for message in all_messages]
         return messages, self._store.summary_of(messages)
 
     def _summarizer(self) -> Summarizer:

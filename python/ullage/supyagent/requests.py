@@ -131,6 +131,8 @@ class Requests:
             self._views[keep] = self._engine(keep).open()
         shown = with_other_system_messages(messages, "assistant")
         fitting = self._views[keep].messages(shown, budget)
+        if shown is messages:
+            return fitting
         originals = {id(other): message for other, message in zip(shown, messages, strict=True)}
         return [originals.get(id(message), message) for message in fitting]
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ullage
 from ullage._engine.logger import Logger
+from ullage._engine.roles import is_system, readable
 from ullage._engine.steps import arun
 from ullage.valis import history, notes
 from ullage.valis.files import HISTORY, OUTPUTS, Files, path_of
-from ullage.valis.messages import readable, role_of, text_parts, with_text, written
-from ullage.valis.notes import PROMPTS, format_of, summary_note
+from ullage.valis.messages import text_parts, with_text, written
+from ullage.valis.notes import format_of, summary_note
 from ullage.valis.offload import FIRST_REQUEST, replaced_by, replacement, shortened
 from ullage.valis.summaries import longest, summarize
 
@@ -86,7 +87,7 @@ class _Parts:
 
 def system_end(messages: list[Any]) -> int:
     """Counts the system messages in front; a summary is none."""
-    return next((n for n, message in enumerate(messages) if not _is_system(message)), len(messages))
+    return next((n for n, message in enumerate(messages) if not _is_prompt(message)), len(messages))
 
 
 def waiting_from(messages: list[Any]) -> int:
@@ -206,12 +207,12 @@ class Condenser:
         A host may say the same in each turn: once is enough. What is too old goes into the summary,
         as somebody's words; the engine leaves out none that are a prompt.
         """
-        known = {written(message) for message in newest if _is_system(message)}
+        known = {written(message) for message in newest if _is_prompt(message)}
         notes: list[Any] = []
         rest: list[Any] = []
         room = most
         for message in reversed(older):
-            if not _is_system(message):
+            if not _is_prompt(message):
                 rest.append(message)
             elif (key := written(message)) not in known:
                 known.add(key)
@@ -279,8 +280,8 @@ class Condenser:
         return error
 
 
-def _is_system(message: Any) -> bool:
-    return role_of(message) in PROMPTS and summary_note(message) is None
+def _is_prompt(message: Any) -> bool:
+    return is_system(message) and summary_note(message) is None
 
 
 def _histories(messages: list[Any], files: dict[str, str]) -> dict[str, str]:

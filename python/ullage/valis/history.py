@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from ullage._engine.roles import readable, role_of
 from ullage.valis import notes, pointers
 from ullage.valis.calls import (
     Filed,
@@ -24,7 +25,7 @@ from ullage.valis.calls import (
     with_outcomes,
 )
 from ullage.valis.files import digest_of
-from ullage.valis.messages import plain, readable, role_of, text_parts, with_text, written
+from ullage.valis.messages import plain, text_parts, with_text, written
 from ullage.valis.offload import shortened_by
 
 if TYPE_CHECKING:

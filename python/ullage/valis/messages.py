@@ -15,25 +15,6 @@ _DEEPEST = 272
 _JSON = json.JSONEncoder(sort_keys=True, allow_nan=False)
 
 
-def role_of(message: Any) -> str:
-    """The role of a message; empty if it has none."""
-    role = message.get("role") if isinstance(message, dict) else None
-    return role if isinstance(role, str) else ""
-
-
-def readable(message: Any) -> Any:
-    """The message, with an empty text where a host wrote none, and texts as parts."""
-    if not isinstance(message, dict):
-        return message
-    content = message.get("content")
-    if content is None and not message.get("tool_calls") and message.get("role") != "tool":
-        return {**message, "content": ""}
-    if isinstance(content, list) and any(isinstance(part, str) for part in content):
-        parts = [{"type": "text", "text": p} if isinstance(p, str) else p for p in content]
-        return {**message, "content": parts}
-    return message
-
-
 def text_parts(message: Any) -> list[str]:
     """The texts of a message's content."""
     content = message.get("content") if isinstance(message, dict) else None

@@ -14,13 +14,14 @@ import ullage
 from ullage._engine.arguments import require_number
 from ullage._engine.logger import Logger
 from ullage._engine.lru_cache import LruCache
+from ullage._engine.roles import readable
 from ullage._engine.steps import arun, run
 from ullage.valis import pointers
 from ullage.valis.backends import FilesystemBackend, FolderBackend
 from ullage.valis.condenser import Condensation, Condenser, system_end, waiting_from
 from ullage.valis.config import CompactionResult, ContextConfig
 from ullage.valis.files import INPUTS, OUTPUTS, Files, digest_of, path_of
-from ullage.valis.messages import Counting, readable, written
+from ullage.valis.messages import Counting, written
 from ullage.valis.notes import SEGMENT, summary_before, summary_first, summary_place, unmerged
 from ullage.valis.offload import READER, replacement
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import ullage
+from ullage._engine.roles import SYSTEM_ROLES, is_system, role_of
 from ullage.valis.files import HISTORY, is_path_in
-from ullage.valis.messages import role_of, text_parts
+from ullage.valis.messages import text_parts
 
 # The model reads here how to get back content that was removed.
 SEGMENT = """
@@ -32,9 +33,7 @@ The original, uncompacted conversation is always preserved on the filesystem.
 _FORMAT = "ai-sdk"
 _BEGIN = "[CONVERSATION SUMMARY]"
 _END = "[END SUMMARY]"
-# The roles of a prompt: OpenAI's newer models have the second.
-PROMPTS = ("system", "developer")
-_ROLES = (*PROMPTS, "user")
+_ROLES = (*SYSTEM_ROLES, "user")
 _INTRODUCTION = (
     "The following is a summary of the conversation so far. The full conversation \n"
     "has been saved to /conversation_history/ and can be searched with grep()."
@@ -104,7 +103,7 @@ def summary_first(messages: list[Any]) -> list[Any]:
     if place is None:
         return messages
     rest = [*messages[:place], *messages[place + 1 :]]
-    begin = next((n for n, m in enumerate(rest) if role_of(m) not in PROMPTS), len(rest))
+    begin = next((n for n, m in enumerate(rest) if not is_system(m)), len(rest))
     return [*rest[:begin], messages[place], *rest[begin:]]
 
 
@@ -137,7 +136,7 @@ def unmerged(messages: list[Any]) -> list[Any]:
 
 def _unmerged(message: Any) -> list[Any]:
     content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(content, str) or role_of(message) not in PROMPTS:
+    if not isinstance(content, str) or not is_system(message):
         return [message]
     begin, end = content.find(_BEGIN), content.rfind(_END)
     if not 0 <= begin < end:
@@ -151,7 +150,7 @@ def _unmerged(message: Any) -> list[Any]:
 
 def role_in(messages: list[Any]) -> str:
     """The role of a summary: Anthropic takes no system message in the list."""
-    system = any(role_of(message) in PROMPTS for message in messages)
+    system = any(is_system(message) for message in messages)
     return "user" if not system and format_of(messages) == "anthropic" else "system"
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import ullage
 from ullage._engine.logger import Logger
+from ullage._engine.roles import readable
 from ullage.valis.calls import calls_in, filed, results_in, with_arguments, with_outcomes
 from ullage.valis.files import INPUTS, is_path_in
-from ullage.valis.messages import readable
 from ullage.valis.notes import format_of
 from ullage.valis.offload import replaced_by
 
