@@ -116,6 +116,11 @@ fuzz: ## Fuzz each target for FUZZ_SECONDS (needs a nightly compiler and cargo-f
 		cargo +nightly fuzz run $$target fuzz/corpus/$$target $$seeds -- -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS); \
 	done
 
+.PHONY: api
+api: $(STAMPS)/extension $(STAMPS)/group-test ## Write the snapshot of the public API anew, after a deliberate change
+	$(BIN)/python -m tests.python.public_api > tests/python/public_api.new
+	mv tests/python/public_api.new tests/python/public_api.txt
+
 .PHONY: licences
 licences: ## Write THIRD-PARTY.md anew, from what cargo links
 	$(PYTHON) scripts/licences.py

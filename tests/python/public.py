@@ -69,7 +69,7 @@ def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def _definitions(module: str) -> dict[str, ast.AST]:
+def definitions(module: str) -> dict[str, ast.AST]:
     """Classes and functions of a module, of a native one by its stub."""
     base = ROOT / "python" / Path(*module.split("."))
     candidates = (base.with_suffix(".py"), base / "__init__.py", base.with_suffix(".pyi"))
@@ -89,7 +89,8 @@ def _doc(node: Any) -> str:
     return inspect.cleandoc(ast.get_docstring(node) or "")
 
 
-def _is(node: Any, decorator: str) -> bool:
+def decorated(node: Any, decorator: str) -> bool:
+    """True if one of the decorators has this text in it."""
     return any(decorator in ast.unparse(one) for one in node.decorator_list)
 
 
@@ -98,14 +99,14 @@ def _inherited_init(live: type) -> Any:
     owner = next(base for base in live.__mro__ if "__init__" in vars(base))
     if not owner.__module__.startswith("ullage."):
         return None
-    node: Any = _definitions(owner.__module__)[owner.__name__]
+    node: Any = definitions(owner.__module__)[owner.__name__]
     return next((n for n in node.body if isinstance(n, Function) and n.name == "__init__"), None)
 
 
 def _of_class(name: str, node: ast.ClassDef, live: type) -> Iterator[Documented]:
     methods = {n.name: n for n in node.body if isinstance(n, Function)}
     made = methods.get("__init__") or methods.get("__new__") or _inherited_init(live)
-    is_data = _is(node, "dataclass")
+    is_data = decorated(node, "dataclass")
     fields = [
         n.target.id
         for n in node.body
@@ -119,7 +120,7 @@ def _of_class(name: str, node: ast.ClassDef, live: type) -> Iterator[Documented]
         fields=[one for one in fields if not one.startswith("_")],
     )
     for method, definition in methods.items():
-        if not method.startswith("_") and not _is(definition, ".setter"):
+        if not method.startswith("_") and not decorated(definition, ".setter"):
             overrides = any(hasattr(base, method) for base in live.__mro__[1:])
             yield Documented(
                 f"{name}.{method}",
@@ -130,6 +131,13 @@ def _of_class(name: str, node: ast.ClassDef, live: type) -> Iterator[Documented]
             )
 
 
+def source_of(live: Any) -> str:
+    """Returns the module whose source or stub defines a class or function."""
+    # Native names say that they are of "ullage", and native functions of no module or of `_core`.
+    native = inspect.isbuiltin(live) or live.__module__ == "ullage"
+    return "ullage._core" if native else live.__module__
+
+
 def documented() -> Iterator[Documented]:
     """Everything public that has a definition."""
     for module in MODULES:
@@ -138,12 +146,7 @@ def documented() -> Iterator[Documented]:
             live = getattr(names, name)
             if not (inspect.isclass(live) or callable(live)) or name.startswith("__"):
                 continue
-            home = inspect.getmodule(live)
-            native = type(live).__name__ == "builtin_function_or_method" or (
-                home is not None and home.__name__ == "ullage" and module == "ullage"
-            )
-            where = "ullage._core" if native else getattr(live, "__module__", "")
-            found = _definitions(where).get(getattr(live, "__name__", name))
+            found = definitions(source_of(live)).get(getattr(live, "__name__", name))
             if found is None:
                 continue
             if isinstance(found, ast.ClassDef):
