@@ -14,7 +14,7 @@ use ullage::policy::{Policy, StageName};
 use ullage::store::Storing;
 use ullage::wire::Format;
 
-#[path = "../../tests/support/mod.rs"]
+#[path = "../../tests/core/support/mod.rs"]
 mod support;
 
 use support::{Message, ask, engine, exact, render, small_policy};

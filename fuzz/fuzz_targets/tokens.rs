@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use ullage::tokens::{CountTokens, Encoding, Estimate, Exact, TextKind};
 
-#[path = "../../tests/support/published.rs"]
+#[path = "../../tests/core/support/published.rs"]
 mod published;
 
 fuzz_target!(
