@@ -67,7 +67,7 @@ impl Budget {
     ///
     /// # Errors
     /// `NoRoom` if it is zero.
-    pub fn given(limit: usize, policy: &Policy) -> Result<Budget> {
+    pub fn of_limit(limit: usize, policy: &Policy) -> Result<Budget> {
         if limit == 0 {
             return Err(Error::NoRoom {
                 taken: 0,
@@ -95,7 +95,7 @@ impl Budget {
 
     /// The same budget, its limit and marks lower by `tokens`.
     #[must_use]
-    pub fn lowered(self, tokens: usize) -> Budget {
+    pub fn reduced_by(self, tokens: usize) -> Budget {
         let less = |mark: usize| mark.saturating_sub(tokens);
         Budget {
             limit: less(self.limit),

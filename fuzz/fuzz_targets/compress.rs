@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = compressor.plain(text); // What it makes is another system's form; it must only not panic.
     }
     if let Some(payload) = Payload::of(text.to_owned()) {
-        let _ = (payload.sample(), payload.stored());
+        let _ = (payload.sample(), payload.to_store());
         let survey = payload.survey(None);
         assert!(serde_json::from_str::<Value>(&survey).is_ok(), "{survey}");
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::scan::{ByteClasses, DIGIT, DOT, HYPHEN, LOWER, SLASH, UNDERSCORE, UPPER, Word, seen};
+use super::scan::{ByteClasses, DIGIT, DOT, HYPHEN, LOWER, SLASH, UNDERSCORE, UPPER, Word, classes_of};
 use super::{Anchor, AnchorKind, LONGEST_ANCHOR};
 
 /// Fewer digits are a count, or any number: they recur by chance.
@@ -81,7 +81,7 @@ impl<F: FnMut(Anchor)> AnchorJudge<'_, F> {
             range
         };
         let word = &self.text[range.clone()];
-        if let Some(name) = searched(word) {
+        if let Some(name) = searched_file_length(word) {
             self.path(range.start..range.start + name);
             self.hyphened(range.start + name..range.end);
         } else if is_path(word) {
@@ -99,7 +99,7 @@ impl<F: FnMut(Anchor)> AnchorJudge<'_, F> {
             self.dotted(range);
         } else if is_uuid(word) {
             self.give(range, AnchorKind::Id);
-        } else if let Some(name) = searched(word) {
+        } else if let Some(name) = searched_file_length(word) {
             self.hyphened(range.start..range.start + name);
             self.hyphened(range.start + name..range.end);
         } else if has_extension(word) {
@@ -114,7 +114,7 @@ impl<F: FnMut(Anchor)> AnchorJudge<'_, F> {
         let range = self.trimmed(range, &['.'], &['.']);
         let word = &self.text[range.clone()];
         if !word.contains('.') {
-            let seen = seen(word);
+            let seen = classes_of(word);
             self.single(range, seen);
         } else if word.contains("..") {
             self.pieces(range, "..", Self::dotted);
@@ -218,7 +218,7 @@ fn has_extension(word: &str) -> bool {
 
 /// The length of the name of a file that the number of a line follows behind a hyphen, as in the context of `grep -C`:
 /// `lib.rs-120-text`.
-fn searched(word: &str) -> Option<usize> {
+fn searched_file_length(word: &str) -> Option<usize> {
     if word.len() > 2 * LONGEST_ANCHOR {
         return None; // Data; each hyphen is looked back from.
     }

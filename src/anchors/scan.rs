@@ -59,7 +59,7 @@ const fn classes() -> [ByteClasses; 256] {
 }
 
 /// Returns the classes of the bytes in a word that was cut out of another.
-pub(super) fn seen(word: &str) -> ByteClasses {
+pub(super) fn classes_of(word: &str) -> ByteClasses {
     let seen = word.bytes().fold(0, |seen, byte| seen | CLASS[usize::from(byte)]);
     if seen & BEYOND == 0 {
         return seen;

@@ -49,7 +49,7 @@ fn name(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
 }
 
 /// Returns the value of a look-up, and keeps an exception.
-fn found(value: PyResult<Option<Bound<'_, PyAny>>>) -> Option<Bound<'_, PyAny>> {
+fn lookup(value: PyResult<Option<Bound<'_, PyAny>>>) -> Option<Bound<'_, PyAny>> {
     value.unwrap_or_else(|error| {
         pending_exception::keep(error);
         None
@@ -61,7 +61,7 @@ fn found(value: PyResult<Option<Bound<'_, PyAny>>>) -> Option<Bound<'_, PyAny>> 
 fn attribute<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
     match object.getattr_opt(name) {
         Err(error) if error.is_instance_of::<PyException>(object.py()) && is_model(object) => None,
-        value => found(value),
+        value => lookup(value),
     }
 }
 
@@ -101,7 +101,7 @@ impl Node for PyNode<'_> {
     fn get(&self, key: Key) -> Option<Self> {
         let name = name(self.0.py(), key);
         if let Ok(dict) = self.0.cast::<PyDict>() {
-            return found(dict.get_item(name)).map(PyNode);
+            return lookup(dict.get_item(name)).map(PyNode);
         }
         if self.kind() != Kind::Map {
             return None;
@@ -111,7 +111,7 @@ impl Node for PyNode<'_> {
 
     fn field(&self, name: &str) -> Option<Self> {
         if let Ok(dict) = self.0.cast::<PyDict>() {
-            return found(dict.get_item(name)).map(PyNode);
+            return lookup(dict.get_item(name)).map(PyNode);
         }
         attribute(&self.0, &PyString::new(self.0.py(), name)).map(PyNode)
     }

@@ -60,7 +60,7 @@ impl PyPayload {
     }
 
     fn stored<'py>(&self, py: Python<'py>) -> (Bound<'py, PyBytes>, bool) {
-        let (text, whole) = py.detach(|| self.payload.stored());
+        let (text, whole) = py.detach(|| self.payload.to_store());
         (PyBytes::new(py, text.as_bytes()), whole == Whole::Stored)
     }
 

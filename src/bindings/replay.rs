@@ -60,7 +60,7 @@ impl PyNeeds {
 
     /// Measures the part of it that is in the messages of a context, and the part in content stored beside it.
     fn kept_in<'py>(&self, context: &Bound<'py, PyAny>, stored: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyAny>> {
-        let shown = self.shown(context)?;
+        let shown = self.coverage(context)?;
         let retention = context.py().detach(|| {
             let mut beside = Coverage::default();
             for content in stored {
@@ -73,7 +73,7 @@ impl PyNeeds {
 
     /// The anchors that are not in the messages of a context.
     fn lost(&self, context: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-        Ok(self.needs.lost(&self.shown(context)?).into_iter().map(str::to_owned).collect())
+        Ok(self.needs.lost(&self.coverage(context)?).into_iter().map(str::to_owned).collect())
     }
 
     /// The tokens that a baseline leaves of a history, and how much of what was needed.
@@ -97,7 +97,7 @@ impl PyNeeds {
         let (_, conversation) = read_messages(history, Some(self.format))?;
         let (tokens, retention) = history.py().detach(|| {
             let context = baseline.1(&conversation, counter.counting.ledger.now(), budget.0);
-            let shown = context.shown(&conversation);
+            let shown = context.coverage(&conversation);
             (context.tokens, self.needs.kept_in(&shown, &Coverage::default()))
         });
         Ok((tokens, pythonize(history.py(), &retention)?))
@@ -105,7 +105,7 @@ impl PyNeeds {
 }
 
 impl PyNeeds {
-    fn shown(&self, context: &Bound<'_, PyAny>) -> Result<Coverage> {
+    fn coverage(&self, context: &Bound<'_, PyAny>) -> Result<Coverage> {
         let (_, conversation) = read_messages(context, Some(self.format))?;
         Ok(context.py().detach(|| {
             let mut shown = Coverage::default();

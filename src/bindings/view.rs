@@ -344,7 +344,7 @@ impl PyView {
         for message in pinned {
             reading.conversation.messages[message].pin = Pin::Pinned;
         }
-        let counted = own.counted(py, &reading);
+        let counted = own.count(py, &reading);
         let left = counted.scaled(unscaled);
         let is_idle = engine.engine.idle(counted.total, left, list.len(), counted.beginning, room)?.is_some();
         let limit = engine.engine.limit(room, counted.beginning)?;
@@ -372,7 +372,7 @@ impl PyView {
     }
 
     /// The counts of a request.
-    fn counted(&self, py: Python<'_>, reading: &Reading<PyText>) -> Counted {
+    fn count(&self, py: Python<'_>, reading: &Reading<PyText>) -> Counted {
         let counter = self.engine.get().counting.ledger.now();
         let measured = py.detach(|| counter.measure(&reading.conversation));
         let settled = Settled::of(&reading.conversation, &measured);

@@ -32,11 +32,11 @@ pub(super) fn shape(line: &[u8]) -> u64 {
     for byte in line {
         if byte.is_ascii_alphanumeric() {
             holds_digit |= byte.is_ascii_digit();
-            word = mixed(word, *byte);
+            word = mix(word, *byte);
             continue;
         }
         // A word with a digit in it is a number, a time, an id; a value such as that of `user=alice` says which, not what.
-        shape = mixed(if holds_digit || is_value { shape } else { shape ^ word }, *byte);
+        shape = mix(if holds_digit || is_value { shape } else { shape ^ word }, *byte);
         is_value = match byte {
             b'=' => true,
             b' ' | b',' | b';' | b'&' | b')' | b']' | b'}' | b'\t' | b'\n' => false,
@@ -48,7 +48,7 @@ pub(super) fn shape(line: &[u8]) -> u64 {
 }
 
 /// One step of FNV-1a with a 64-bit prime: fast on a few bytes, and these hashes leave no process.
-fn mixed(hash: u64, byte: u8) -> u64 {
+fn mix(hash: u64, byte: u8) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
     (hash ^ OFFSET ^ u64::from(byte)).wrapping_mul(PRIME)

@@ -83,7 +83,7 @@ impl<'a> OutlineChoice<'a> {
 
     /// For each piece, whether it is kept: those of `order`, and what takes no more than the line that would stand in
     /// its place.
-    pub(super) fn kept(&self, order: &[usize]) -> Vec<bool> {
+    pub(super) fn selection(&self, order: &[usize]) -> Vec<bool> {
         let pieces = &self.outline.pieces;
         let mut kept = vec![false; pieces.len()];
         for piece in order {

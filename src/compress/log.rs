@@ -103,7 +103,7 @@ pub(super) fn outline(text: &str) -> (ContentKind, Outline<'_>) {
         };
         let first = outline.pieces.len();
         if turn == 1 && times > RARE && repeats && line.len() <= LONGEST_COUNTED && !is_blank(body) {
-            outline.push_made(line, counted(body, times), rank, !here.is_empty());
+            outline.push_made(line, with_count(body, times), rank, !here.is_empty());
         } else {
             outline.push_line(text, line, rank, here);
         }
@@ -128,7 +128,7 @@ fn is_heading(line: &str) -> bool {
 /// A line of at most so many bytes is shown with its count.
 const LONGEST_COUNTED: usize = 400;
 
-fn counted(line: &str, times: usize) -> String {
+fn with_count(line: &str, times: usize) -> String {
     let body = line.trim_end_matches(['\n', '\r']);
     format!("{body} [{} lines like this]\n", thousands(times))
 }

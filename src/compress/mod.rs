@@ -123,7 +123,7 @@ fn once(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<
     let cleaned = clean::clean(text);
     let (kind, taken) = take(&cleaned, request, counter);
     let short = match taken {
-        Detection::Apart(outline) => kept(outline, &cleaned, request, counter, |short| is_shorter(short, text)),
+        Detection::Apart(outline) => select(outline, &cleaned, request, counter, |short| is_shorter(short, text)),
         Detection::Short(text) => Rendered { text, left_out: Vec::new() },
     };
     if is_shorter(&short.text, text) {
@@ -132,7 +132,7 @@ fn once(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<
     // A form of its own can be longer than what it stands for; lines are not.
     let (Aim::Tokens(_), ContentKind::Json) = (request.aim, kind) else { return None };
     let (kind, outline) = log::outline(&cleaned);
-    let short = kept(outline, &cleaned, request, counter, |short| is_shorter(short, text));
+    let short = select(outline, &cleaned, request, counter, |short| is_shorter(short, text));
     is_shorter(&short.text, text).then_some(Compressed { text: short.text, kind, left_out: short.left_out })
 }
 
@@ -145,7 +145,7 @@ fn is_shorter(short: &str, text: &str) -> bool {
 ///
 /// Those that were chosen last go again where the outcome does not fit, since a tokenizer may make more of a text than of its
 /// pieces, or where it `is_short` not, since what a room makes may be longer than what it stands for.
-fn kept(
+fn select(
     mut outline: Outline<'_>,
     text: &str,
     request: &Request<'_>,
@@ -161,7 +161,7 @@ fn kept(
     }
     let choosing = OutlineChoice::of(&outline, text, request.kind, counter);
     let mut order = choosing.order(request.aim);
-    let mut short = render(&outline, text, &choosing.kept(&order));
+    let mut short = render(&outline, text, &choosing.selection(&order));
     let Aim::Tokens(budget) = request.aim else { return short };
     let is_good = |short: &str| is_short(short) && counter.fits(short, request.kind, budget);
     let mut tries = 0;
@@ -170,7 +170,7 @@ fn kept(
         tries += 1;
         let going = if tries <= SINGLE_TRIES { 1 } else { order.len().div_ceil(2) };
         order.truncate(order.len() - going);
-        short = render(&outline, text, &choosing.kept(&order));
+        short = render(&outline, text, &choosing.selection(&order));
     }
     short
 }

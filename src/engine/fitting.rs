@@ -33,7 +33,7 @@ impl Engine {
     /// A working copy counts what its texts take at the most, so it is the rendered plan that is judged. Where a mark turns out longer
     /// than its bound, the plan is made again for as much less; where the lines that are kept of what goes leave room, for
     /// as much more that stays whole.
-    pub(super) fn fitted<T: Text + Sync>(
+    pub(super) fn fit<T: Text + Sync>(
         &self,
         conversation: &Conversation<T>,
         tokens: &Measured,
@@ -41,7 +41,7 @@ impl Engine {
         with: &mut Rendering<'_>,
     ) -> Result<Plan> {
         let history = History { conversation, tokens, policy: &self.policy, bounds };
-        match history.lowered(with)? {
+        match history.lower(with)? {
             (working_copy, Ok(plan)) => history.filled(&working_copy, plan, with),
             _ if self.policy.stages.contains(&StageName::Trim) => history.trimmed(with).or_else(|error| {
                 with.last_loop = LastLoop::MayGo;
@@ -70,7 +70,7 @@ impl<'a, T: Text + Sync> History<'a, T> {
 
     /// Lowers what is aimed at until the plan fits. It ends: `margin` at least doubles up to the budget, and then every plan
     /// is smaller than the one before.
-    fn lowered(&self, with: &mut Rendering<'_>) -> Result<Fitted<'a, T>> {
+    fn lower(&self, with: &mut Rendering<'_>) -> Result<Fitted<'a, T>> {
         let (limit, mut least) = (with.budget.limit, usize::MAX);
         loop {
             let working_copy = self.outlined(0, with)?;
@@ -84,7 +84,7 @@ impl<'a, T: Text + Sync> History<'a, T> {
                 with.margin = if margin < with.budget.low / LEAST_LINES { margin } else { limit };
             } else if plan.tokens_after < least {
                 least = plan.tokens_after;
-                with.aim = with.aim.lowered(over);
+                with.aim = with.aim.reduced_by(over);
             } else {
                 return Ok((working_copy, Err(least)));
             }

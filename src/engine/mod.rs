@@ -183,7 +183,7 @@ impl Engine {
             urgency: ask.urgency,
             last_loop: LastLoop::Stays,
         };
-        let mut plan = self.fitted(&reading.conversation, &tokens, bounds, &mut with)?;
+        let mut plan = self.fit(&reading.conversation, &tokens, bounds, &mut with)?;
         if ask.urgency == Urgency::Soft {
             if let Some(shortfall) = shortfall(&plan, summary, &self.policy) {
                 if plan.tokens_before <= plan.budget.limit {
@@ -218,14 +218,14 @@ impl Engine {
 
     /// The budget of the conversation with this beginning.
     fn budget(&self, room: Room, beginning: u128) -> Result<Budget> {
-        let lowered = |limit: usize| room.ceiling.map_or(limit, |ceiling| limit.min(ceiling));
+        let capped = |limit: usize| room.ceiling.map_or(limit, |ceiling| limit.min(ceiling));
         if let Some(limit) = room.budget {
-            let budget = Budget::given(lowered(limit), &self.policy)?;
+            let budget = Budget::of_limit(capped(limit), &self.policy)?;
             return Ok(if room.has_marks { budget.limited(budget.limit, &self.policy) } else { budget });
         }
         let budget = Budget::of(&self.policy, room.fixed, self.ledger.beside(beginning))?;
         let budget = if self.cache_hits.has(beginning) { budget.relaxed(&self.policy) } else { budget };
-        let limit = lowered(budget.limit);
+        let limit = capped(budget.limit);
         Ok(if limit < budget.limit { budget.limited(limit, &self.policy) } else { budget })
     }
 

@@ -12,7 +12,7 @@ const LEAST_REMOVED: usize = 2;
 /// come to it.
 pub(super) fn shortfall(plan: &Plan, summary: usize, policy: &Policy) -> Option<String> {
     let messages = plan.spans.messages();
-    let removed: usize = plan.removed().map(|range| range.len()).sum();
+    let removed: usize = plan.removals().map(|range| range.len()).sum();
     let after = plan.tokens_after + if removed > 0 { summary } else { 0 };
     if after <= progressed(plan.tokens_before) {
         return None;

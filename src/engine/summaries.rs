@@ -60,7 +60,7 @@ impl Engine {
         chosen: &SummaryRange<'_>,
     ) -> Result<SummaryRequest> {
         let counter = self.ledger.now();
-        let (removed, measured) = (chosen.removed(reading)?, counter.measure(&reading.conversation));
+        let (removed, measured) = (chosen.removed_messages(reading)?, counter.measure(&reading.conversation));
         let sizes: Vec<usize> = removed.messages().map(|message| measured.message(message)).collect();
         Ok(request(
             &removed,
@@ -84,7 +84,7 @@ impl Engine {
         answer: SummaryAnswer<'_>,
     ) -> Result<RangeSummary> {
         let counter = self.ledger.now();
-        let (removed, measured) = (chosen.removed(reading)?, counter.measure(&reading.conversation));
+        let (removed, measured) = (chosen.removed_messages(reading)?, counter.measure(&reading.conversation));
         let mut warnings = Vec::new();
         let policy = &self.policy;
         let (text, by) =
@@ -135,7 +135,7 @@ impl Engine {
 
 impl SummaryRange<'_> {
     /// The chosen messages but for those that are kept.
-    fn removed<'b, T: Text>(&self, reading: &'b Reading<T>) -> Result<Removed<'b, T>> {
+    fn removed_messages<'b, T: Text>(&self, reading: &'b Reading<T>) -> Result<Removed<'b, T>> {
         let conversation = &reading.conversation;
         let count = conversation.spans().count();
         let Range { start, end } = self.entries;

@@ -27,7 +27,7 @@ pub trait Content {
     fn read(&self, at: usize, into: &mut [u8]) -> usize;
 
     /// The text that the bytes are written as, where they are.
-    fn written(&self) -> Option<&str> {
+    fn as_text(&self) -> Option<&str> {
         None
     }
 }
@@ -151,7 +151,7 @@ impl Content for Base64<'_> {
         read
     }
 
-    fn written(&self) -> Option<&str> {
+    fn as_text(&self) -> Option<&str> {
         Some(self.written)
     }
 }

@@ -18,8 +18,8 @@ pub enum DocumentContent {
 /// and office files, O(length) for text.
 pub fn open_document(content: &dyn Content) -> DocumentContent {
     let head = content.some(0, HEAD);
-    let written = |read: usize, of: usize| content.written().filter(|_| read < of).map(str::to_owned);
-    if let Some(text) = written(head.len(), HEAD.min(content.length())) {
+    let unencoded = |read: usize, of: usize| content.as_text().filter(|_| read < of).map(str::to_owned);
+    if let Some(text) = unencoded(head.len(), HEAD.min(content.length())) {
         return DocumentContent::Text(text);
     }
     let size = if is_pdf(&head) {
@@ -28,7 +28,7 @@ pub fn open_document(content: &dyn Content) -> DocumentContent {
         Size::Bytes(content.length() as u64)
     } else {
         let all = (!head.contains(&0)).then(|| content.some(0, content.length()));
-        if let Some(text) = all.and_then(|all| written(all.len(), content.length()).or_else(|| text(all))) {
+        if let Some(text) = all.and_then(|all| unencoded(all.len(), content.length()).or_else(|| text(all))) {
             return DocumentContent::Text(text);
         }
         Size::Bytes(content.length() as u64)

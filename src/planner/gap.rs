@@ -14,7 +14,7 @@ use crate::message::{Message, Part, Pin, Role, Text};
 use crate::policy::StageName;
 use crate::store::{NOTE_ANSWER, Reference, RemovalNote, Storing, Whereabouts, removal_note};
 use crate::tokens::{CountTokens, TextKind};
-use crate::working_copy::{WorkingCopy, noted};
+use crate::working_copy::{WorkingCopy, read_removal_note};
 
 /// A body, for what stands around one.
 pub(super) const SOME: &str = "-";
@@ -46,7 +46,7 @@ pub(super) fn gaps<T: Text>(working_copy: &WorkingCopy<'_, T>, with: &Rendering<
         let beside = neighbours.of(&messages, working_copy);
         let standing = match working_copy.opening_before(messages.start) {
             Some(opening) => with_request(working_copy, opening.request, &mut noted_in),
-            None => standing(&working_copy.conversation.messages, messages.start, beside, &mut noted_in),
+            None => note_position(&working_copy.conversation.messages, messages.start, beside, &mut noted_in),
         };
         neighbours.add(&standing);
         let artifact = match with.referring.storing {
@@ -139,7 +139,7 @@ fn replaced<T: Text>(
 
 /// Position of the note about messages from `start` on, between its neighbours. `noted_in` lists the messages that hold a
 /// note of this plan.
-fn standing<T: Text>(
+fn note_position<T: Text>(
     messages: &[Message<T>],
     start: usize,
     (before, after): (Option<Neighbour>, Option<Neighbour>),
@@ -169,7 +169,7 @@ fn standing<T: Text>(
 /// The parts of a message that are notes.
 fn notes_in<T: Text>(message: &Message<T>) -> Vec<usize> {
     let parts = message.parts.iter().enumerate();
-    parts.filter(|(_, part)| noted(part).is_some()).map(|(index, _)| index).collect()
+    parts.filter(|(_, part)| read_removal_note(part).is_some()).map(|(index, _)| index).collect()
 }
 
 /// Content to store for a gap: the older notes that the new one replaces, which lead to content removed before, and the
@@ -218,7 +218,7 @@ pub(super) fn older_notes<'d, T: Text>(
     gap: &Range<usize>,
     standing: &'d NotePlace,
 ) -> impl Iterator<Item = RemovalNote<'d>> {
-    let gone = messages[gap.clone()].iter().flat_map(|message| &message.parts).filter_map(noted);
+    let gone = messages[gap.clone()].iter().flat_map(|message| &message.parts).filter_map(read_removal_note);
     replaced_notes(messages, standing).chain(gone)
 }
 
@@ -231,7 +231,7 @@ pub(super) fn replaced_notes<'d, T: Text>(
         NotePlace::In { message, instead_of, .. } => (*message, &instead_of[..]),
         NotePlace::Own { .. } => (0, &[][..]),
     };
-    parts.iter().filter_map(move |part| noted(&messages[message].parts[*part]))
+    parts.iter().filter_map(move |part| read_removal_note(&messages[message].parts[*part]))
 }
 
 /// Tokens that a gap frees, older notes included.

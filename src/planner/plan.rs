@@ -125,7 +125,7 @@ impl Plan {
     }
 
     /// The messages that go away.
-    pub fn removed(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+    pub fn removals(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.edits.iter().filter_map(|edit| match &edit.action {
             Action::Remove { messages, .. } => Some(messages.clone()),
             Action::Shorten { .. } | Action::Rewrite { .. } | Action::Drop { .. } => None,
@@ -201,7 +201,7 @@ impl Plan {
             tokens_after: self.tokens_after,
             rewritten: self.rewritten(),
             budget: self.budget.limit,
-            removed_messages: self.removed().map(|range| self.spans.entries(range).len()).sum(),
+            removed_messages: self.removals().map(|range| self.spans.entries(range).len()).sum(),
             references: self.artifacts.iter().map(|artifact| artifact.reference.to_string()).collect(),
             first_changed: self
                 .edits

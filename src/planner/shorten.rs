@@ -80,7 +80,7 @@ impl<'a> FramedCut<'a> {
 
     /// Tokens that the cut saves while hardly anything stands behind its mark.
     pub(super) fn saves(&self, with: &Rendering<'_>) -> usize {
-        let mark = self.around(SOME, with).text;
+        let mark = self.framed(SOME, with).text;
         self.cut.tokens_before.saturating_sub(with.counter.count(&mark, TextKind::ToolOutput))
     }
 
@@ -119,10 +119,10 @@ impl<'a> FramedCut<'a> {
 
     /// The result with `body` behind its mark. `None` if that is no shorter.
     pub(super) fn with_body(&self, body: &str, with: &Rendering<'_>) -> Option<RenderedCut> {
-        self.edit(self.around(body, with), with)
+        self.edit(self.framed(body, with), with)
     }
 
-    fn around(&self, body: &str, with: &Rendering<'_>) -> ShortText {
+    fn framed(&self, body: &str, with: &Rendering<'_>) -> ShortText {
         match marked(self.text, with.referring.storing, with.referring.distrusted) {
             Some(marked) => ShortText { text: marked.around(body), to_store: None, stored_before: marked.reference },
             None => marked_short(self.tool, self.text, body, with.referring),

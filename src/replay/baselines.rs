@@ -23,7 +23,7 @@ pub struct Context {
 
 impl Context {
     /// Returns what can be read in it.
-    pub fn shown<T: Text>(&self, conversation: &Conversation<T>) -> Coverage {
+    pub fn coverage<T: Text>(&self, conversation: &Conversation<T>) -> Coverage {
         let mut shown = Coverage::default();
         self.texts.iter().for_each(|text| shown.add_text(text));
         let mut messages = self.messages.clone();
@@ -56,7 +56,7 @@ pub fn window<T: Text + Sync>(history: &Conversation<T>, counting: Counting<'_>,
 pub fn line_cover<T: Text + Sync>(history: &Conversation<T>, counting: Counting<'_>, budget: usize) -> Context {
     let for_window = (budget as f64 * LINE_COVER_WINDOW) as usize;
     let (mut context, oldest) = whole_messages(history, counting, for_window);
-    let shown = context.shown(history);
+    let shown = context.coverage(history);
     for (line, tokens) in cover(history, oldest, &shown, counting, budget.saturating_sub(context.tokens)) {
         context.tokens += tokens;
         context.texts.push(line);

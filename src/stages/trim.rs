@@ -8,7 +8,7 @@ use crate::message::{Message, Part, Pin, Role, Text};
 use crate::policy::Level;
 use crate::store::{Went, is_ours};
 use crate::working_copy::{
-    ArgumentsRewrite, PartChange, PartCut, Proposal, RewrittenArgument, WorkingCopy, last_requests, noted,
+    ArgumentsRewrite, PartChange, PartCut, Proposal, RewrittenArgument, WorkingCopy, last_requests, read_removal_note,
 };
 
 /// A shorter argument is hardly longer than the line that would stand for it.
@@ -52,7 +52,7 @@ pub fn cuts_last_request<T: Text>(working_copy: &WorkingCopy<'_, T>) -> bool {
         let block = &working_copy.conversation.messages[message].parts[part];
         match (block, &cut.change) {
             (Part::Text(text), PartChange::Condense(keep)) => {
-                noted(block).is_none() && *keep < said(text, cut.tokens_before)
+                read_removal_note(block).is_none() && *keep < unpasted_tokens(text, cut.tokens_before)
             }
             _ => false,
         }
@@ -62,7 +62,7 @@ pub fn cuts_last_request<T: Text>(working_copy: &WorkingCopy<'_, T>) -> bool {
 }
 
 /// Tokens of a text without pasted blocks, about: never too few, and room for the lines that replace those blocks.
-fn said(text: &str, tokens: usize) -> usize {
+fn unpasted_tokens(text: &str, tokens: usize) -> usize {
     let pastes: Vec<_> = pasted(text).collect();
     let bytes = text.len() - pastes.iter().map(ExactSizeIterator::len).sum::<usize>();
     let said = tokens * bytes / text.len();
@@ -83,14 +83,14 @@ fn texts<T: Text>(working_copy: &WorkingCopy<'_, T>) -> (Vec<(usize, usize)>, Ve
     let (mut notes, mut texts) = (Vec::new(), Vec::new());
     for (message, part, block) in parts(working_copy) {
         let Part::Text(text) = block else { continue };
-        if noted(block).is_some() {
+        if read_removal_note(block).is_some() {
             notes.push((message, part));
             continue;
         }
         let tokens = working_copy.tokens.part(message, part);
         // Replacement characters stand for bytes that cannot be restored.
         if tokens > LEAST_TEXT && !text.contains(char::REPLACEMENT_CHARACTER) {
-            texts.push(KeptText { message, part, tokens, said: said(text, tokens) });
+            texts.push(KeptText { message, part, tokens, said: unpasted_tokens(text, tokens) });
         }
     }
     let role = |text: &KeptText| working_copy.conversation.messages[text.message].role;

@@ -11,7 +11,7 @@ const DATED: usize = 17;
 /// Every reference that stands anywhere in `text`, and some that only look like one: the tail of a longer hash counts
 /// too. O(length), at the speed of looking for hyphens and underscores.
 pub fn mentions(text: &[u8]) -> BTreeSet<Reference> {
-    found(text)
+    mentions_in(text)
         .filter_map(|Mention { tool_end, hash }| {
             let named = text[..tool_end].iter().rev().take(LONGEST_TOOL).take_while(|b| is_of_tool(**b)).count();
             let tool = std::str::from_utf8(&text[tool_end - named..tool_end]).ok()?;
@@ -23,7 +23,7 @@ pub fn mentions(text: &[u8]) -> BTreeSet<Reference> {
 /// The hashes of those references. By them alone content is told to be in use: a name that is glued to the word before
 /// it would otherwise hide a reference.
 pub(super) fn hashes(text: &[u8]) -> impl Iterator<Item = &str> {
-    found(text).map(|found| found.hash)
+    mentions_in(text).map(|found| found.hash)
 }
 
 struct Mention<'a> {
@@ -33,7 +33,7 @@ struct Mention<'a> {
 }
 
 /// Every hash that a hyphen, or a date and a time, stand between and the name of a tool.
-fn found(text: &[u8]) -> impl Iterator<Item = Mention<'_>> {
+fn mentions_in(text: &[u8]) -> impl Iterator<Item = Mention<'_>> {
     let separators = text.iter().enumerate().filter(|(_, byte)| matches!(byte, b'-' | b'_'));
     separators.filter_map(|(at, separator)| {
         let digits = text.get(at + 1..at + 1 + HASH_DIGITS)?;

@@ -161,9 +161,11 @@ fn read_part<N: Node>(part: &N, name: Option<&str>, index: usize) -> Result<Part
         Some("redacted-reasoning") => {
             field(part, Key::Data).map(|text| Part::Reasoning { text, signature: Signature::Signed })
         }
-        Some("image") => part.present(Key::Image).map(|image| Part::Media(media::held(Some(image), MediaKind::Image))),
+        Some("image") => {
+            part.present(Key::Image).map(|image| Part::Media(media::media_of(Some(image), MediaKind::Image)))
+        }
         Some("file" | "reasoning-file") => part.present(Key::Data).map(|data| match media_kind(part) {
-            Some(kind) => Part::Media(media::held(Some(data), kind)),
+            Some(kind) => Part::Media(media::media_of(Some(data), kind)),
             None => Part::Document(read_file(part, Some(data))),
         }),
         Some("tool-call") => Some(Part::Call {

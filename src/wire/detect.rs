@@ -73,7 +73,7 @@ fn possible_formats<N: Node>(messages: &N) -> Result<Formats> {
         let these = formats_of_message(&message);
         let common = formats.and(these);
         if common.is_empty() {
-            return Err(mixed(index, these, formats));
+            return Err(mixed_formats(index, these, formats));
         }
         formats = common;
         if formats.only().is_some() {
@@ -83,7 +83,7 @@ fn possible_formats<N: Node>(messages: &N) -> Result<Formats> {
     Ok(formats)
 }
 
-fn mixed(index: usize, these: Formats, before: Formats) -> Error {
+fn mixed_formats(index: usize, these: Formats, before: Formats) -> Error {
     Error::Message {
         index,
         problem: format!("it is in {} form, in a conversation of {} form", these.names(), before.names()),
@@ -94,7 +94,7 @@ fn mixed(index: usize, these: Formats, before: Formats) -> Error {
 /// Refuses a block that belongs to other formats than the one being read.
 pub(super) fn refuse_mixed<N: Node>(block: &N, reading: Format, index: usize) -> Result<()> {
     let these = formats_of_block(block);
-    if these.has(reading) { Ok(()) } else { Err(mixed(index, these, Formats::of(&[reading]))) }
+    if these.has(reading) { Ok(()) } else { Err(mixed_formats(index, these, Formats::of(&[reading]))) }
 }
 
 /// Fields that only messages of Chat have, unless a host has written them beside blocks of another format.

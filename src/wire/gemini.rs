@@ -167,7 +167,7 @@ fn read_attached<N: Node, R>(
     let (_, blob) = inline.or_else(|| find_map(part, FILE_DATA))?;
     let data = blob.present(Key::Data);
     Some(match find_text(&blob, MIME_TYPE).and_then(|mime| media::kind_of(&mime)) {
-        Some(kind) => of_media(media::held(data, kind)),
+        Some(kind) => of_media(media::media_of(data, kind)),
         None => of_document(media::file_of(find_text(&blob, DISPLAY_NAME), data)),
     })
 }

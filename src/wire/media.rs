@@ -61,11 +61,11 @@ pub(super) fn kind_of(media_type: &str) -> Option<MediaKind> {
 
 /// An image, sound or film; `block` has its `source`.
 pub(super) fn sized<N: Node>(block: &N, kind: MediaKind) -> Media {
-    held(block.present(Key::Source), kind)
+    media_of(block.present(Key::Source), kind)
 }
 
 /// An image, sound or film whose content is in this value, where there is one.
-pub(super) fn held<N: Node>(source: Option<N>, kind: MediaKind) -> Media {
+pub(super) fn media_of<N: Node>(source: Option<N>, kind: MediaKind) -> Media {
     source.and_then(|source| read_content(&source, |content| Media::of(kind, content))).unwrap_or(Media::unknown(kind))
 }
 

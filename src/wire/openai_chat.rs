@@ -188,9 +188,9 @@ fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
     let part = match name.as_deref() {
         Some("text") => field(block, Key::Text).map(Part::Text),
         Some("refusal") => field(block, Key::Refusal).map(Part::Text),
-        Some("image_url") => Some(Part::Media(media::held(block.present(Key::ImageUrl), MediaKind::Image))),
-        Some("video_url") => Some(Part::Media(media::held(block.present(Key::VideoUrl), MediaKind::Video))),
-        Some("input_audio") => Some(Part::Media(media::held(block.present(Key::InputAudio), MediaKind::Audio))),
+        Some("image_url") => Some(Part::Media(media::media_of(block.present(Key::ImageUrl), MediaKind::Image))),
+        Some("video_url") => Some(Part::Media(media::media_of(block.present(Key::VideoUrl), MediaKind::Video))),
+        Some("input_audio") => Some(Part::Media(media::media_of(block.present(Key::InputAudio), MediaKind::Audio))),
         Some("file") => block.present(Key::File).map(|file| Part::Document(media::file(&file))),
         Some(name @ ("thinking" | "redacted_thinking")) => read_reasoning(block, name),
         Some("reasoning.text") => field(block, Key::Text)
@@ -208,7 +208,7 @@ fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
 
 fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
     match field(item, Key::Type).as_deref() {
-        Some("image_url") => Ok(Item::Media(media::held(item.present(Key::ImageUrl), MediaKind::Image))),
+        Some("image_url") => Ok(Item::Media(media::media_of(item.present(Key::ImageUrl), MediaKind::Image))),
         _ => match field(item, Key::Text) {
             Some(text) => Ok(Item::Text(text)),
             None => Ok(Item::Opaque(item.rendered()?)),

@@ -89,9 +89,9 @@ fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
         Some("input_text" | "output_text") => field(block, Key::Text).map(Part::Text),
         Some("refusal") => field(block, Key::Refusal).map(Part::Text),
         // A picture without an address is one that has an id.
-        Some("input_image") => Some(Part::Media(media::held(block.present(Key::ImageUrl), MediaKind::Image))),
+        Some("input_image") => Some(Part::Media(media::media_of(block.present(Key::ImageUrl), MediaKind::Image))),
         Some("input_file") => Some(Part::Document(media::file(block))),
-        Some("input_audio") => Some(Part::Media(media::held(block.present(Key::InputAudio), MediaKind::Audio))),
+        Some("input_audio") => Some(Part::Media(media::media_of(block.present(Key::InputAudio), MediaKind::Audio))),
         _ => None,
     };
     part.map_or_else(|| unknown_block(block, Format::OpenAiResponses, index), Ok)
@@ -121,7 +121,7 @@ fn read_step<N: Node>(entry: &N, name: &str, index: usize) -> Result<Part<N::Tex
         },
         // Base64 is not counted as text.
         "image_generation_call" => {
-            entry.present(Key::Result).map(|image| Part::Media(media::held(Some(image), MediaKind::Image)))
+            entry.present(Key::Result).map(|image| Part::Media(media::media_of(Some(image), MediaKind::Image)))
         }
         _ => None,
     };

@@ -21,7 +21,7 @@ pub use bounds::Bounds;
 pub use proposal::{Cut, Proposal};
 pub use pruning::{ArgumentsRewrite, PartChange, PartCut, RewrittenArgument, Successor};
 use reach::{fixed, musts};
-pub use reach::{last_requests, noted, requests};
+pub use reach::{last_requests, read_removal_note, requests};
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -255,7 +255,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         let Some(before) = before.filter(|message| self.may_touch(*message) && self.replaced[*message] == 0) else {
             return;
         };
-        let parts = messages[before].parts.iter().enumerate().filter(|(_, part)| noted(part).is_some());
+        let parts = messages[before].parts.iter().enumerate().filter(|(_, part)| read_removal_note(part).is_some());
         self.replaced[before] = parts.map(|(part, _)| self.tokens.part(before, part)).sum();
         self.total -= self.replaced[before];
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Cut, Keeping, WorkingCopy, noted};
+use super::{Cut, Keeping, WorkingCopy, read_removal_note};
 use crate::edit::ItemPlace;
 use crate::message::{Part, Role, Text};
 use crate::policy::StageName;
@@ -90,7 +90,7 @@ impl<T: Text> WorkingCopy<'_, T> {
 
     pub(super) fn condense(&mut self, stage: StageName, message: usize, part: usize, keep: usize) {
         let content = &self.conversation.messages[message];
-        let is_note = noted(&content.parts[part]).is_some();
+        let is_note = read_removal_note(&content.parts[part]).is_some();
         // A gap of this plan takes its older notes away.
         if content.role == Role::System || is_note && self.replaced[message] > 0 {
             return;

@@ -25,7 +25,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
     /// True if all of the message is notes about removals.
     pub fn is_note(&self, message: usize) -> bool {
         let parts = &self.conversation.messages[message].parts;
-        !parts.is_empty() && parts.iter().all(|part| noted(part).is_some())
+        !parts.is_empty() && parts.iter().all(|part| read_removal_note(part).is_some())
     }
 
     /// Every item of a tool result that may be shortened at `level`, oldest first, with the most tokens that it takes now.
@@ -59,7 +59,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
 }
 
 /// Reads a part as a note about removed messages, if it is one.
-pub fn noted<T: Text>(part: &Part<T>) -> Option<RemovalNote<'_>> {
+pub fn read_removal_note<T: Text>(part: &Part<T>) -> Option<RemovalNote<'_>> {
     match part {
         Part::Text(text) => noted_removals(text),
         _ => None,
@@ -70,7 +70,7 @@ pub fn noted<T: Text>(part: &Part<T>) -> Option<RemovalNote<'_>> {
 pub fn requests<T: Text>(conversation: &Conversation<T>) -> impl DoubleEndedIterator<Item = usize> {
     // A person's words, a picture or a file. Results of tools have the same role, and so do our notes and repairs.
     let asks = |part: &Part<T>| match part {
-        Part::Text(text) => !text.starts_with(LOST_CALL) && noted(part).is_none(),
+        Part::Text(text) => !text.starts_with(LOST_CALL) && read_removal_note(part).is_none(),
         Part::Media(_) | Part::Document(_) => true,
         _ => false,
     };

@@ -138,7 +138,7 @@ impl Due {
         let (view, history) = (self.view.get(), self.history.bind(py));
         let list = shown(history, &units)?;
         let reading = view.engine.get().read_as(list.as_any(), format, &[])?;
-        let counted = view.counted(py, &reading);
+        let counted = view.count(py, &reading);
         let compaction = Compaction { pieces: units.pieces(), left: counted.unscaled, asked: self.asked };
         let forgotten = view.view.lock().compacted(self.budget, compaction, &self.prefixes);
         // After the lock: with the last reference to a message, code of the host may run.

@@ -149,7 +149,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Returns the kept part of each value.
-    pub(super) fn kept(&self, order: &[usize]) -> Vec<Kept> {
+    pub(super) fn selection(&self, order: &[usize]) -> Vec<Kept> {
         let mut kept = vec![Kept::No; self.tape.len()];
         for value in order {
             kept[*value] = Kept::Bare;

@@ -38,7 +38,7 @@ pub(in crate::compress) fn shrink(text: &str, aim: Aim, kind: TextKind, counter:
         tree.count_alike();
         let size = text.len() * ESSENTIAL_SHARE / 100;
         let order = tree.order(&Limit { size, failures: usize::MAX, level: ESSENTIAL_LEVEL, cost: &|text| text.len() });
-        return Some(write(&tree, &tree.kept(&order)));
+        return Some(write(&tree, &tree.selection(&order)));
     };
     let mut order = tree.order(&Limit {
         size: budget,
@@ -46,10 +46,10 @@ pub(in crate::compress) fn shrink(text: &str, aim: Aim, kind: TextKind, counter:
         level: usize::MAX,
         cost: &|text| counter.count(text, kind),
     });
-    let mut short = write(&tree, &tree.kept(&order));
+    let mut short = write(&tree, &tree.selection(&order));
     // A tokenizer may make more of a text than of its pieces, by a token or two where they meet.
     while !counter.fits(&short, kind, budget) && order.pop().is_some() {
-        short = write(&tree, &tree.kept(&order));
+        short = write(&tree, &tree.selection(&order));
     }
     Some(short)
 }

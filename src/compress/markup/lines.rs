@@ -115,7 +115,7 @@ impl Lines {
 
 /// A text between tags by its lines of source: those by which a program says that it failed, each alone, and what stands
 /// between them. On one line with others, two failures would be counted as one. O(length).
-pub(super) fn told(text: &str) -> Vec<Told<'_>> {
+pub(super) fn text_lines(text: &str) -> Vec<Told<'_>> {
     let mut told = Vec::new();
     let mut from = 0;
     if text.contains('\n') && !text.trim_start().is_empty() {

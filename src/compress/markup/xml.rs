@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use html5gum::Span;
 use html5gum::emitters::callback::CallbackEvent;
 
-use super::lines::{Lines, Told, push_words, told};
+use super::lines::{Lines, Told, push_words, text_lines};
 use crate::compress::json::shortened;
 
 /// Deeper elements stand as far in as those of this depth.
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
     }
 
     fn text(&mut self, text: &str, end: usize) {
-        for told in told(text) {
+        for told in text_lines(text) {
             match told {
                 Told::Words(words) => self.words(words),
                 Told::Report(report) => {

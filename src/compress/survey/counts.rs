@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use serde_json::{Map, Value as Json};
 
-use super::text::cut;
+use super::text::truncated;
 
 /// Values that are told apart; of more only their number is worth knowing.
 const TOLD_APART: usize = 10_000;
@@ -43,7 +43,7 @@ impl Counts {
         let mut all: Vec<(&String, usize, usize)> =
             self.known.iter().map(|(value, (count, turn))| (value, *count, *turn)).collect();
         all.sort_by(|a, b| b.1.cmp(&a.1).then(a.2.cmp(&b.2)));
-        all.into_iter().take(named).map(|(value, count, _)| (cut(value, SHOWN), count.into())).collect()
+        all.into_iter().take(named).map(|(value, count, _)| (truncated(value, SHOWN), count.into())).collect()
     }
 
     /// True if a value occurs more than once.

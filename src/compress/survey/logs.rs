@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json, json};
 use super::around::{Entry, Stream};
 use super::counts::Counts;
 use super::groups::Group;
-use super::text::cut;
+use super::text::truncated;
 use crate::compress::alike::shape;
 use crate::compress::failure_words::failure_words;
 
@@ -64,7 +64,7 @@ pub(super) fn summary<'a>(groups: impl Iterator<Item = Group<'a>>) -> Map<String
         let front = &message.as_bytes()[..message.len().min(FRONT)];
         let place = *places.entry((shape(front), severity.clone())).or_insert(patterns.len());
         if place == patterns.len() {
-            let example = cut(&message, EXAMPLE);
+            let example = truncated(&message, EXAMPLE);
             patterns.push(Pattern {
                 example,
                 severity: severity.clone(),

@@ -106,7 +106,7 @@ impl Payload {
 
     /// Returns the text to store, and whether it is complete. JSON is stored with a line for each row, so that it can
     /// be searched by lines. O(length).
-    pub fn stored(&self) -> (String, Whole) {
+    pub fn to_store(&self) -> (String, Whole) {
         let source = self.source();
         let whole = if self.inner.is_some() || self.form == Form::Text { Whole::Framed } else { Whole::Stored };
         if let Some(text) = self.text() {

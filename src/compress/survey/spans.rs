@@ -11,7 +11,7 @@ use super::failure::{Sign, failure};
 use super::groups::Group;
 use super::names::{ERROR, NAME, PARENT, SPAN_ID, START, STATUS};
 use super::numbers::{Numbers, number};
-use super::text::{brief, cut};
+use super::text::{brief, truncated};
 use super::took::{Unit, took};
 use super::value::Value;
 use crate::compress::json::Kind;
@@ -111,7 +111,7 @@ pub(super) fn summary<'a>(groups: impl Iterator<Item = Group<'a>>) -> Map<String
     let failed = failed.into_iter().map(|(row, trace, sign)| {
         let mut said = span(row, trace);
         if let Sign::Label(key, value) = sign {
-            said.insert("failed_by".to_owned(), json!({ cut(key, FIELD): brief(value, FIELD) }));
+            said.insert("failed_by".to_owned(), json!({ truncated(key, FIELD): brief(value, FIELD) }));
         }
         Json::Object(said)
     });

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::value::Value;
 
 /// The first `longest` characters, and how many more there are.
-pub(super) fn cut(text: &str, longest: usize) -> String {
+pub(super) fn truncated(text: &str, longest: usize) -> String {
     match text.char_indices().nth(longest) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}... ({} more characters)", &text[..end], text[end..].chars().count()),
@@ -20,5 +20,5 @@ pub(super) fn brief(value: Value<'_>, longest: usize) -> Json {
     {
         return whole;
     }
-    Json::String(cut(&value.said(), longest))
+    Json::String(truncated(&value.said(), longest))
 }

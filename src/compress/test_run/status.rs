@@ -78,7 +78,7 @@ pub(super) fn status(line: &str) -> Option<(Status, &str)> {
     match trimmed.as_bytes().first()? {
         b'-' => go(trimmed),
         b'[' => xdist(trimmed),
-        0xe2 | 0xc3 => marked(trimmed),
+        0xe2 | 0xc3 => symbol_status(trimmed),
         b'o' | b'n' if trimmed.starts_with("ok ") || trimmed.starts_with("not ok ") => tap(trimmed),
         // Most lines of a run end in the word or the share, which is cheaper to see than what stands in front.
         _ => match line.as_bytes()[line.len() - 1] {
@@ -156,7 +156,7 @@ fn go(line: &str) -> Option<(Status, &str)> {
 }
 
 /// `✓ adds (3 ms)` of jest, vitest, mocha and node.
-fn marked(line: &str) -> Option<(Status, &str)> {
+fn symbol_status(line: &str) -> Option<(Status, &str)> {
     let mark = line.chars().next()?;
     let status = match mark {
         '✓' | '✔' | '√' => Status::Passed,

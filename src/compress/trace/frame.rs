@@ -29,14 +29,14 @@ pub(super) fn frame(line: &str) -> Option<Frame<'_>> {
     }
 }
 
-fn made<'a>(name: &'a str, origin: Origin, under: &'static str) -> Frame<'a> {
+fn new_frame<'a>(name: &'a str, origin: Origin, under: &'static str) -> Frame<'a> {
     Frame { name, origin, under }
 }
 
 /// `  File "/app/a.py", line 3, in run`, with the code under it.
 fn python<'a>(line: &str, body: &'a str) -> Option<Frame<'a>> {
     let path = body.strip_prefix("File \"")?.split('"').next()?;
-    (line.len() > body.len() && body.contains("\", line ")).then(|| made(body, origin_of_place(path), "    "))
+    (line.len() > body.len() && body.contains("\", line ")).then(|| new_frame(body, origin_of_place(path), "    "))
 }
 
 /// `at com.example.A.run(A.java:3)`, `at run (/app/a.js:3:5)`, `at App.A.Run() in /app/A.cs:line 3`
@@ -72,13 +72,13 @@ fn at<'a>(line: &str, body: &'a str) -> Option<Frame<'a>> {
     let class = class.rsplit('/').next().unwrap_or(class);
     let is_library = LIBRARIES.iter().any(|library| name.starts_with(library) || class.starts_with(library));
     let origin = if is_library { Origin::Library } else { origin_of_place(name) };
-    Some(made(name, origin, "             at "))
+    Some(new_frame(name, origin, "             at "))
 }
 
 /// `... 23 more`
 fn java_more<'a>(line: &str, body: &'a str) -> Option<Frame<'a>> {
     let is_more = body.starts_with("... ") && (body.ends_with(" more") || body.ends_with(" common frames omitted"));
-    (is_more && line.len() > body.len()).then(|| made(body, Origin::Library, "\0"))
+    (is_more && line.len() > body.len()).then(|| new_frame(body, Origin::Library, "\0"))
 }
 
 /// `  12: core::panicking::panic`, with `             at /rustc/...` under it.
@@ -104,7 +104,8 @@ fn rust<'a>(line: &str, body: &'a str) -> Option<Frame<'a>> {
     // An address may stand in front of the name.
     let name = name.split_once(" - ").filter(|(address, _)| address.starts_with("0x")).map_or(name, |(_, name)| name);
     let is_library = LIBRARIES.iter().any(|library| name.starts_with(library));
-    is_frame.then(|| made(name, if is_library { Origin::Library } else { Origin::Application }, "             at "))
+    is_frame
+        .then(|| new_frame(name, if is_library { Origin::Library } else { Origin::Application }, "             at "))
 }
 
 /// `main.run(0xc000012345, 0x3)`, with `/app/main.go:12 +0x1d` behind a tab under it.
@@ -129,7 +130,8 @@ fn go(line: &str) -> Option<Frame<'_>> {
         && !function.contains([' ', '"', '=', ',', ':'])
         && function.starts_with(|c: char| c.is_ascii_alphabetic());
     let is_library = LIBRARIES.iter().any(|library| function.starts_with(library));
-    (is_call && is_name).then(|| made(function, if is_library { Origin::Library } else { Origin::Application }, "\t"))
+    (is_call && is_name)
+        .then(|| new_frame(function, if is_library { Origin::Library } else { Origin::Application }, "\t"))
 }
 
 /// Whose code stands at a path.

@@ -14,7 +14,7 @@ use crate::store::{Reference, marked};
 use crate::tokens::{CountTokens, TextKind};
 use crate::wire::{Build, Bytes, Key, Kind, MAX_DEPTH};
 use crate::working_copy::Bounds;
-use shape::{OutputPlace, is_content, standing};
+use shape::{OutputPlace, find_output, is_content};
 
 /// From so many bytes on, a text is counted on a thread of its own: about a millisecond of work.
 const WORTH_A_THREAD: usize = 128 * 1024;
@@ -112,7 +112,7 @@ impl Engine {
     }
 
     fn shrink_block<N: Build>(&self, map: &N, taking: &mut Extraction<'_, N::Text>) -> Result<Option<N::Out>> {
-        match standing(map) {
+        match find_output(map) {
             Some(OutputPlace::Block(key, block)) => {
                 let shrunk = self.shrink_map(&block, taking)?;
                 shrunk.map(|block| map.with(key, block)).transpose()
@@ -181,7 +181,7 @@ impl Engine {
             let shrunk = self.shrink_node(&text, TextKind::ToolOutput, taking)?;
             return shrunk.map(|short| item.with(Key::Text, item.string(&short))).transpose();
         }
-        if standing(item).is_some() {
+        if find_output(item).is_some() {
             return self.shrink_map(item, taking);
         }
         // Bedrock: a JSON item whose text form is shorter becomes a text item.

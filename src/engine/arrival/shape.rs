@@ -13,7 +13,7 @@ pub(super) enum OutputPlace<N> {
 }
 
 /// Finds the output in `map`; `None` if the map itself is the output.
-pub(super) fn standing<N: Node>(map: &N) -> Option<OutputPlace<N>> {
+pub(super) fn find_output<N: Node>(map: &N) -> Option<OutputPlace<N>> {
     const WRAPPERS: [Key; 3] = [Key::ToolResult, Key::FunctionResponse, Key::FunctionResponseSnake];
     const IDS: [Key; 5] = [Key::ToolUseIdCamel, Key::ToolUseId, Key::ToolCallId, Key::ToolCallIdCamel, Key::CallId];
     let present = |key: Key| map.present(key).map(|value| (key, value));

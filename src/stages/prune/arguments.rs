@@ -50,7 +50,7 @@ pub(super) fn find<T: Text>(
         let mut forms = Vec::new();
         let texts = texts(input).into_iter().filter_map(|text| {
             let (went, form) = match text.sense {
-                Sense::Written => (Went::Into, files.written(index, &text.text)?),
+                Sense::Written => (Went::Into, files.remaining_form(index, &text.text)?),
                 Sense::Replaced => (Went::OutOf, RemainingForm::Newer),
             };
             if text.text.len() < LEAST || is_ours(&text.text) || !goes(form) {

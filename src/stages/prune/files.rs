@@ -100,7 +100,7 @@ impl Files {
     }
 
     /// In what form a text is still seen that an answer's call wrote; `None` where it wrote none such, or it is needed.
-    pub(super) fn written(&self, answer: usize, text: &str) -> Option<RemainingForm> {
+    pub(super) fn remaining_form(&self, answer: usize, text: &str) -> Option<RemainingForm> {
         self.written.get(&(answer, digest_of(text))).copied()
     }
 }

@@ -80,7 +80,7 @@ impl Classes {
     /// The classes of `bytes`, up to the first character of four bytes.
     pub(super) fn of(encoding: Encoding, bytes: &[u8; WIDTH]) -> Self {
         let mut classes = ascii_classes(bytes);
-        let beyond = !classes.known();
+        let beyond = !classes.class_bits();
         if beyond != 0 {
             classes.add_beyond_ascii(encoding, bytes, beyond);
         }
@@ -95,7 +95,7 @@ impl Classes {
 
     /// The bytes that have a class.
     #[inline]
-    pub(super) fn known(&self) -> u64 {
+    pub(super) fn class_bits(&self) -> u64 {
         let [uppers, lowers, numbers, others, spaces, ..] = self.words;
         uppers | lowers | numbers | others | spaces
     }

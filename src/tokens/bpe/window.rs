@@ -63,7 +63,7 @@ fn boundaries(encoding: Encoding, classes: &Classes) -> u64 {
     let gaps = spaces & !newlines;
     let blanks = words[BLANKS_AND_APOSTROPHES] & spaces;
     let apostrophes = words[BLANKS_AND_APOSTROPHES] & others;
-    let known_bytes = classes.known();
+    let known_bytes = classes.class_bits();
 
     // ` ?[^\s\p{L}\p{N}]+` takes the space before it; alone and without the space, an other may lead a word.
     let other_starts = others & !after(others | blanks);

@@ -77,11 +77,11 @@ pub(super) fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
     let known = match name.as_deref() {
         Some("text") => field(item, Key::Text).map(Item::Text),
         Some("image" | "image-data" | "image-url" | "image-file-id" | "image-file-reference") => {
-            Some(Item::Media(media::held(data(), MediaKind::Image)))
+            Some(Item::Media(media::media_of(data(), MediaKind::Image)))
         }
         Some("media" | "file" | "file-data" | "file-url" | "file-id" | "file-reference") => {
             Some(match media_kind(item) {
-                Some(kind) => Item::Media(media::held(data(), kind)),
+                Some(kind) => Item::Media(media::media_of(data(), kind)),
                 None => Item::Document(read_file(item, data())),
             })
         }

@@ -61,7 +61,7 @@ fn read_stream<N: Node>(key: Option<Key>, node: &N) -> Result<Item<N::Text>> {
 fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
     match field(item, Key::Type).as_deref() {
         Some("input_image" | "computer_screenshot") => {
-            Ok(Item::Media(media::held(item.present(Key::ImageUrl), MediaKind::Image)))
+            Ok(Item::Media(media::media_of(item.present(Key::ImageUrl), MediaKind::Image)))
         }
         Some("input_file") => Ok(Item::Document(media::file(item))),
         _ => match field(item, Key::Text) {

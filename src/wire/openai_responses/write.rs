@@ -74,7 +74,7 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
                 {
                     parts.push(next.part);
                 }
-                said(node, role, &parts)?
+                message_of(node, role, &parts)?
             }
             Material::Part { node, id: None, .. } => node.keep(),
             Material::Part { node, id: Some(id), .. } => {
@@ -93,7 +93,7 @@ fn input_image<N: Build>(picture: &N) -> Result<N::Out> {
 }
 
 /// A message with some of its blocks, in a role.
-fn said<N: Build>(entry: &N, role: Role, parts: &[usize]) -> Result<N::Out> {
+fn message_of<N: Build>(entry: &N, role: Role, parts: &[usize]) -> Result<N::Out> {
     let same_role =
         field(entry, Key::Role).is_some_and(|name| ROLES.iter().any(|(known, of)| *known == &*name && *of == role));
     if same_role && parts_of(entry) == parts.len() {

@@ -71,7 +71,7 @@ proptest! {
         }
         prop_assert!(serde_json::from_str::<Value>(&payload.sample()).is_ok());
         prop_assert_eq!(&serde_json::from_str::<Value>(payload.json()).unwrap(), &value);
-        let (stored, whole) = payload.stored();
+        let (stored, whole) = payload.to_store();
         if whole == Whole::Stored {
             prop_assert_eq!(serde_json::from_str::<Value>(&stored).unwrap(), value);
         }
@@ -81,7 +81,7 @@ proptest! {
 #[test]
 fn each_row_is_a_line_of_what_is_stored() {
     let rows: Vec<Value> = (0..100).map(|i| json!({ "id": i, "name": "x" })).collect();
-    let (stored, whole) = payload(&json!({ "ok": true, "result": rows })).stored();
+    let (stored, whole) = payload(&json!({ "ok": true, "result": rows })).to_store();
     assert_eq!(whole, Whole::Stored);
     assert_eq!(stored.lines().count(), 101);
     assert_eq!(stored.lines().nth(8), Some(r#"{"id":7,"name":"x"},"#));
@@ -102,7 +102,7 @@ fn a_frame_around_json_in_a_text_is_taken_off() {
     let framed = json!({ "content": [{ "type": "text", "text": Value::from(rows.clone()).to_string() }] });
     assert_eq!(payload(&framed).kind(), PayloadKind::Logs);
     assert_eq!(payload(&framed).items(), 60);
-    let (stored, whole) = payload(&framed).stored();
+    let (stored, whole) = payload(&framed).to_store();
     assert_eq!(whole, Whole::Framed);
     assert_eq!(serde_json::from_str::<Value>(&stored).unwrap(), Value::from(rows));
 }
@@ -295,7 +295,7 @@ fn spans_in_traces_and_resources_are_all_counted() {
             assert_eq!(said["duration"]["count"], all, "{form} of {sizes:?}");
             let payload = payload(&value);
             assert!(payload.items() >= all, "{form} of {sizes:?}");
-            let (stored, whole) = payload.stored();
+            let (stored, whole) = payload.to_store();
             assert_eq!((whole, serde_json::from_str(&stored).unwrap()), (Whole::Stored, value.clone()));
             assert_eq!(stored.lines().filter(|line| line.starts_with(r#"{"spanID""#)).count(), all);
             let pointed = value.pointer(said["shape"]["pointer"].as_str().unwrap()).unwrap();
@@ -392,7 +392,7 @@ fn lines_of_json_and_rows_that_are_lists_are_rows_too() {
         (0..60).map(|i| format!("{}\n", json!({ "level": "error", "message": format!("failed {i}") }))).collect();
     let payload = payload(&json!({ "result": lines }));
     assert_eq!((payload.kind(), payload.items()), (PayloadKind::Logs, 60));
-    assert_eq!(payload.stored().1, Whole::Framed);
+    assert_eq!(payload.to_store().1, Whole::Framed);
     let rows: Vec<Value> = (0..60).map(|i| json!([i, format!("host-{}", i % 3), true])).collect();
     let said = survey(&json!({ "columns": ["id", "host", "up"], "rows": rows }));
     assert_eq!(said["fields"]["[0]"]["numbers"]["max"], 59);

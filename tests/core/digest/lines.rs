@@ -440,7 +440,7 @@ fn what_the_user_asked_for_is_kept() {
     for share in [8, 15, 30] {
         let outcome = pressed(&render(&session.messages, Format::Anthropic), share, &exact());
         assert!(outcome.output.to_string().contains(WISH), "{share} %");
-        assert!(outcome.plan.removed().any(|range| range.len() > 20), "it was among what went");
+        assert!(outcome.plan.removals().any(|range| range.len() > 20), "it was among what went");
     }
 }
 

@@ -128,8 +128,8 @@ fn too_many_messages_go_down_to_their_share_in_every_format_and_once() {
             let engine = engine(&Policy { stages: stages.clone(), ..base.clone() }, &exact(), storing);
             for format in Format::ALL {
                 let once = compact_in_window(&engine, &render(&many, format), format, Urgency::Soft).expect("it fits");
-                let removed: usize = once.plan.removed().map(|messages| messages.len()).sum();
-                let count = many.len() - removed + once.plan.removed().count();
+                let removed: usize = once.plan.removals().map(|messages| messages.len()).sum();
+                let count = many.len() - removed + once.plan.removals().count();
                 assert!((17..=20).contains(&count), "{}: {count} messages", format.name());
                 let again = compact_in_window(&engine, &once.output, format, Urgency::Soft).expect("it fits");
                 assert!(again.plan.edits.is_empty(), "{}", format.name());
@@ -157,7 +157,7 @@ fn recent_messages_are_a_share_of_the_budget_where_that_is_more() {
     let input = render(&messages, Format::Bedrock);
     let engine = engine(&policy, &exact(), Storing::Off);
     let once = compact_in_window(&engine, &input, Format::Bedrock, Urgency::Soft).expect("it fits");
-    let end = once.plan.removed().map(|gap| gap.end).max().expect("some go");
+    let end = once.plan.removals().map(|gap| gap.end).max().expect("some go");
     let recent = crate::support::slice(&input, end..messages.len());
     let tokens = fresh_count(&recent, Format::Bedrock, &exact());
     assert!((2_500..4_100).contains(&tokens), "{tokens} tokens are recent");

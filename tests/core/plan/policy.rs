@@ -200,16 +200,16 @@ fn a_budget_is_what_is_left_or_an_error() {
         Budget::of(&policy, 1_000, 0),
         Ok(Budget { limit: 8_000, high: 6_400, low: 4_000, escalate: 6_400, learned: 0 })
     );
-    assert_eq!(Budget::given(1, &policy), Ok(Budget { limit: 1, high: 1, low: 0, escalate: 1, learned: 0 }));
+    assert_eq!(Budget::of_limit(1, &policy), Ok(Budget { limit: 1, high: 1, low: 0, escalate: 1, learned: 0 }));
     for refused in [
         Budget::of(&policy, 9_000, 0),
         Budget::of(&policy, 10_001, 0),
         Budget::of(&policy, usize::MAX, usize::MAX),
-        Budget::given(0, &policy),
+        Budget::of_limit(0, &policy),
     ] {
         assert!(matches!(refused, Err(Error::NoRoom { .. })), "{refused:?}");
     }
-    let largest = Budget::given(usize::MAX, &policy).unwrap();
+    let largest = Budget::of_limit(usize::MAX, &policy).unwrap();
     assert!(largest.low <= largest.high && largest.high <= largest.limit);
 }
 
@@ -235,14 +235,14 @@ fn the_low_mark_of_a_small_budget_leaves_room_for_an_account() {
         let policy = Policy::preset(name).unwrap();
         let mut before = 0;
         for limit in (0..30_000).step_by(97).skip(1) {
-            let Budget { low, high, escalate, .. } = Budget::given(limit, &policy).unwrap().limited(limit, &policy);
+            let Budget { low, high, escalate, .. } = Budget::of_limit(limit, &policy).unwrap().limited(limit, &policy);
             assert!(low >= before, "{name}: {low} of {limit}, {before} of less");
             assert!(low <= escalate && low <= progressed(high), "{name}: {low} of {limit}");
             assert!(low <= share(limit, policy.low).max(share(limit, policy.high * 0.6)), "{name}: {low} of {limit}");
             before = low;
         }
     }
-    let low = |limit| Budget::given(limit, &Policy::default()).unwrap().low;
+    let low = |limit| Budget::of_limit(limit, &Policy::default()).unwrap().low;
     assert_eq!((low(2_000), low(7_000), low(10_000), low(40_000)), (1_020, 2_500, 2_500, 10_000));
 }
 

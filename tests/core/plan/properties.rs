@@ -256,7 +256,7 @@ fn the_generated_conversations_make_work() {
             None => refused += 1,
             Some(outcome) if outcome.plan.edits.is_empty() => untouched += 1,
             Some(outcome) => {
-                let removals = outcome.plan.removed().count();
+                let removals = outcome.plan.removals().count();
                 removed += usize::from(removals > 0);
                 shortened += usize::from(outcome.plan.edits.len() > removals);
             }

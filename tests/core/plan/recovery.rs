@@ -227,7 +227,7 @@ fn rule_6_two_gaps_with_the_same_words_are_stored_apart() {
     let engine = engine(&small_policy(), &exact(), Storing::On);
     let store = MemoryStore::default();
     let outcome = compact_into(&store, &engine, &input, Format::Bedrock, ask(1_800, Urgency::Hard)).unwrap();
-    assert_eq!(outcome.plan.removed().count(), 2);
+    assert_eq!(outcome.plan.removals().count(), 2);
     let names: BTreeSet<&Reference> = outcome.stored.iter().map(|(reference, _)| reference).collect();
     assert_eq!(names.len(), outcome.stored.len());
 }

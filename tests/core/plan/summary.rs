@@ -109,7 +109,7 @@ fn without_a_summarizer_nothing_changes() {
     for policy in [policy(), silent()] {
         let plan =
             plan(&engine(&policy, &exact(), Storing::On), &input, Format::Bedrock, 1_200, Urgency::Soft).unwrap();
-        assert!(plan.removed().count() > 0 && plan.pending.is_none());
+        assert!(plan.removals().count() > 0 && plan.pending.is_none());
     }
     assert_eq!(plan(&summarizing(&silent()), &input, Format::Bedrock, 1_200, Urgency::Soft).unwrap().pending, None);
 }
@@ -123,7 +123,7 @@ fn the_request_has_the_newest_text_whole_and_is_bounded() {
             let engine = summarizing(&policy());
             let plan = plan(&engine, &input, format, 1_200, Urgency::Soft).unwrap();
             let asked = request(&engine, &plan, &input).unwrap();
-            let newest = plan.removed().map(|range| range.end).max().unwrap() - 1;
+            let newest = plan.removals().map(|range| range.end).max().unwrap() - 1;
             let turn = (newest - 2) / 2;
             for line in 0..8 {
                 assert!(asked.text.contains(&format!("setting_{turn}_{line} = value")), "{turns}\n{}", asked.text);
@@ -543,7 +543,7 @@ proptest! {
             let Ok(plan) = plan(&engine, &input, format, budget, settings.urgency) else { continue };
             let Some(asked) = request(&engine, &plan, &input) else { continue };
             let conversation = read(&&input, format).unwrap();
-            let newest = plan.removed().map(|range| range.end).max().unwrap() - 1;
+            let newest = plan.removals().map(|range| range.end).max().unwrap() - 1;
             let size = Ledger::new(settings.counter.clone()).measure(&conversation).message(newest);
             if size + 20 > input_tokens / 8 {
                 continue;

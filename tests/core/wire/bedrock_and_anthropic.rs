@@ -142,7 +142,7 @@ fn a_value_that_is_just_not_too_deep_can_be_removed() {
         let policy = ullage::policy::Policy { stages: vec![ullage::policy::StageName::Window], ..small_policy() };
         let outcome = compact(&engine(&policy, &exact(), Storing::On), &messages, Format::Bedrock, 500, Urgency::Hard);
         assert!(
-            outcome.as_ref().is_ok_and(|outcome| outcome.plan.removed().count() == 1),
+            outcome.as_ref().is_ok_and(|outcome| outcome.plan.removals().count() == 1),
             "{levels}: {:?}",
             outcome.err()
         );
