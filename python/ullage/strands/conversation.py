@@ -88,19 +88,12 @@ class _AgentState:
 class MappingConversationManager(RestorableConversationManager, SummarizingConversationManager):
     """Keeps an agent's conversation inside its model's window, layer by layer.
 
-    Before each model call, in this order and each only where those before did not suffice:
-
-    1. Large tool results between the first and the last zone are compressed, from 70 % of the
-       window (in messages) on, or where the prompt is above its threshold.
-    2. If there are more messages than the window has, the oldest between the zones leave, down to
-       90 % of it. Calls leave with their results.
-    3. If the prompt is still above 65 % of its limit, the oldest messages are summarized by the
-       agent's model, so many that it goes down to the low mark.
-    4. If it is still above 90 %, twice more, with less and less of the last zone spared.
-
-    The first zone and the last request are never removed. If the provider still reports an
-    overflow, the history is brought well below what was refused, or the overflow is raised again:
-    never a loop without progress. What the provider reports for each prompt corrects the count.
+    Before each model call, each layer acts only where those before did not suffice: large tool
+    results are compressed, the oldest messages leave, the agent's model summarizes, and once more
+    with less spared; ``docs/strands.md`` has the numbers. Calls leave with their results. The first
+    zone and the last request are never removed. If the provider still reports an overflow, the
+    history is brought well below what was refused, or the overflow is raised again: never a loop
+    without progress. What the provider reports for each prompt corrects the count.
 
     If ``engine`` is given, it decides all of this by its own policy.
 

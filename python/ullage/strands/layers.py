@@ -47,20 +47,12 @@ _ENDLESS = 1 << 40
 
 @dataclass(frozen=True)
 class LayerSettings:
-    """All that the layers of an agent depend on.
+    """All that the layers of an agent depend on, most of it arguments of their manager.
 
     Attributes:
-        model: The agent's model.
-        limit: Tokens of its window.
+        limit: Tokens of the model's window.
         low: Share of the limit to which a reduction goes down.
-        window: Messages of the window.
-        keep_first: Messages of the first zone.
-        keep_last: Messages of the last zone.
-        mapper: Compresses a message.
         thresholds: The settings of the environment.
-        store: The store of removed content, or None.
-        summarization_agent: Summarizes in place of the agent's own model.
-        summarization_prompt: The system prompt of summaries, or None for ullage's.
     """
 
     model: Any

@@ -53,9 +53,7 @@ class ToolRouterHook(HookProvider):
     A result above ``artifact_threshold`` characters is written to the artifacts, whole, and the
     conversation gets its head with the path. Without artifacts, or where they cannot be written, a
     result above ``max_result_chars`` keeps its beginning. All texts and JSON of a result are one
-    output; images and documents stay beside it. The result is replaced and never changed in place,
-    and whatever goes wrong, the tool's own result stays: a hook that raised would end the agent
-    between a call and its result.
+    output; images and documents stay beside it. Whatever goes wrong, the tool's own result stays.
 
     A call of a tool that the agent does not have is run by ``shell_tool``, as a command line in
     which every word is quoted. Without ``shell_tool`` the model is told that there is no such tool.

@@ -27,7 +27,7 @@ from strands.hooks import (
 from ullage._engine.logger import Logger
 from ullage.strands.agents import PerAgent, note_seam, reference
 from ullage.strands.history import repair_request
-from ullage.strands.session_log import AgentLog, SessionLog, unpack
+from ullage.strands.session_log import SessionLog, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ class RestorableConversationManager(ConversationManager):
     _is_seam = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._agent: Callable[[], Any] = _no_agent
+        self._agent: Callable[[], Any] = _nothing
         # A state may be restored before an agent is known. Its log is that of the manager itself
         # until then.
         self._logs: PerAgent[SessionLog] = PerAgent(lambda _: SessionLog())
@@ -107,16 +107,17 @@ class RestorableConversationManager(ConversationManager):
         """
         if state.get("__name__") != type(self).__name__:
             raise ValueError("Invalid conversation manager state.")
-        count, is_all = state.get("removed_message_count"), state.get("head_is_all", False)
+        count: Any = state.get("removed_message_count")
+        is_all = state.get("head_is_all", False)
+        # In a state of Strands' managers, the summary if there is one stands before the log.
+        summary = state.get("summary_message")
         try:
-            head = unpack(_head_of(state))
+            head = unpack(state.get("head", [] if summary is None else [summary]))
         except ValueError as error:
             raise ValueError("Invalid conversation manager state.") from error
-        if (
-            not (isinstance(count, int) and count >= 0)
-            or not (isinstance(head, list) and all(isinstance(one, dict) for one in head))
-            or not isinstance(is_all, bool)
-        ):
+        is_count = isinstance(count, int) and count >= 0
+        is_head = isinstance(head, list) and all(isinstance(message, dict) for message in head)
+        if not (is_count and is_head and isinstance(is_all, bool)):
             raise ValueError("Invalid conversation manager state.")
         return self._log().restore(count, head, is_all=is_all) or None
 
@@ -161,8 +162,7 @@ class RestorableConversationManager(ConversationManager):
             note_seam(agent, type(self).__name__)
 
     def _begin_log(self, event: AgentInitializedEvent) -> None:
-        agent = event.agent
-        self._logs.of(agent).begin(agent.messages, AgentLog(agent))
+        self._logs.of(event.agent).begin(event.agent.messages, event.agent)
 
     def _before_request(self, event: BeforeModelCallEvent) -> None:
         """Repairs what the provider would reject, before anything else looks at the history."""
@@ -173,18 +173,8 @@ class RestorableConversationManager(ConversationManager):
         self._log_of(event.agent).append(event.agent.messages, event.message)
 
 
-def _head_of(state: dict[str, Any]) -> Any:
-    """Returns the messages before the log; in a state of Strands' managers, the summary if any."""
-    summary = state.get("summary_message")
-    return state.get("head", [] if summary is None else [summary])
-
-
-def _no_agent() -> None:
-    """No agent is known yet."""
-
-
-def _no_problem(_: Exception | None) -> None:
-    """Nothing is known."""
+def _nothing(_: Any = None) -> None:
+    """Stands for an agent, or a problem, that is not known."""
 
 
 class PassiveConversationManager(RestorableConversationManager):
@@ -200,7 +190,7 @@ class PassiveConversationManager(RestorableConversationManager):
     def __init__(self) -> None:
         super().__init__()
         # Raises the reason why the context could not be made smaller, if it is known.
-        self._raise_problem: Callable[[Exception | None], None] = _no_problem
+        self._raise_problem: Callable[[Exception | None], None] = _nothing
 
     def apply_management(self, agent: Agent, **_: Any) -> None:
         """Leaves the messages as they are."""

@@ -7,6 +7,7 @@ import binascii
 import copy
 import json
 import zlib
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from strands.types.session import decode_bytes_values, encode_bytes_values
@@ -38,26 +39,24 @@ class SessionLog:
 
     The conversation is a *head*, which the log does not have as it is now, and a *tail*, which is
     word for word the end of the log. Both are found by comparing the messages with those that were
-    logged, whoever changed them and however: nobody has to say what was done.
-
-    The log is taken to hold the messages that are there when it is first asked, but for those that
-    a session has put in front of it, and after that what :meth:`append` names.
+    logged, whoever changed them and however: nobody has to say what was done. At first the log has
+    the messages that are there, but for the head that a session restored; then what is appended.
 
     Attributes:
         offset: How many messages of the log lie in front of the tail.
         head: The messages in front of the tail.
+        has_begun: True once the conversation was seen. The messages that a session restores are
+            known only after it has asked for the head.
     """
 
     def __init__(self) -> None:
         self.offset = 0
         self.head: list[Message] = []
+        self.has_begun = False
         self._tail = MessageSnapshot()
         # The head as it is stored, and what it was made from.
         self._stored_head: list[Any] | str = []
         self._stored_from: tuple[MessageSnapshot, list[int]] = (MessageSnapshot(), [])
-        # True once the conversation was seen. The messages that a session restores are known only
-        # after it has asked for the head.
-        self.has_begun = False
         # True if the last message of the log is no longer one of the conversation.
         self._is_last_replaced = False
         # The state that was restored last, until the conversation is seen again.
@@ -124,14 +123,14 @@ class SessionLog:
             self.offset, self.head, self._is_last_replaced = self._restored
         return None if self.has_begun else self.offset
 
-    def begin(self, messages: list[Message], log: AgentLog | None = None) -> None:
+    def begin(self, messages: list[Message], agent: Any = None) -> None:
         """Takes the messages after the head as the tail, if the conversation was not seen yet.
 
         Args:
             messages: The conversation.
-            log: The log that it was restored from, if it was. Strands fills in and takes away
-                messages where calls and results in a log do not match: what it has mended is of
-                the head.
+            agent: The agent whose session it was restored from, if it was. Strands fills in and
+                takes away messages where calls and results in a log do not match: what it has
+                mended is of the head.
         """
         self._restored = None
         if self.has_begun:
@@ -141,61 +140,43 @@ class SessionLog:
             self.offset += 1
             messages[:] = [*self.head, *(messages[len(self.head) :] if self._was_running else [])]
         tail = messages[len(self.head) :]
-        length = None if log is None else log.length
-        if log is not None and length is not None:
-            if self.offset + len(tail) != length or any(
-                _FILLER in str(message.get("content")) for message in tail
-            ):
-                kept = log.kept_at_end(tail)
-                tail = tail[len(tail) - kept :]
+        length = _length_of_log(agent)
+        if length is not None:
+            is_filled = any(_FILLER in str(message.get("content")) for message in tail)
+            if is_filled or self.offset + len(tail) != length:
+                tail = tail[len(tail) - _logged_at_end(agent, tail, length) :]
             self.offset = length - len(tail)
             self.head = messages[: len(messages) - len(tail)]
         self._tail.add(tail)
 
 
-class AgentLog:
-    """The log of an agent's session, where its session manager keeps one.
+# No public name of Strands leads to the log of an agent's session, but each agent has its session
+# manager, and every manager with a log has a repository and notes the last message of each agent.
 
-    No public name of Strands leads to it, but each agent has its session manager, and every manager
-    with a log has a repository and notes the last message of each agent.
-    """
 
-    def __init__(self, agent: Any) -> None:
-        self._agent = agent
-        self._sessions = getattr(agent, "_session_manager", None)
+def _length_of_log(agent: Any) -> int | None:
+    """Returns the number of messages in the log of an agent's session, or None if unknown."""
+    latest = getattr(getattr(agent, "_session_manager", None), "_latest_agent_message", None)
+    last = latest.get(agent.agent_id) if isinstance(latest, dict) else None
+    number = getattr(last, "message_id", None)
+    return number + 1 if isinstance(number, int) else None
 
-    @property
-    def length(self) -> int | None:
-        """The number of messages in the log, or None if nobody knows it."""
-        latest = getattr(self._sessions, "_latest_agent_message", None)
-        last = latest.get(self._agent.agent_id) if isinstance(latest, dict) else None
-        number = getattr(last, "message_id", None)
-        return number + 1 if isinstance(number, int) else None
 
-    def kept_at_end(self, messages: list[Message]) -> int:
-        """Returns how many messages at the end are also at the end of the log, which it reads.
-
-        It returns 0 if the log cannot be read.
-        """
-        length = self.length
-        if length is None or self._sessions is None:
-            return 0
-        try:
-            stored = self._sessions.session_repository.list_messages(
-                session_id=self._sessions.session_id,
-                agent_id=self._agent.agent_id,
-                offset=max(0, length - len(messages)),
-            )
-        except Exception:
-            # Any session of anybody's; what it could not read is stored once more.
-            logger.warning("the log of the session could not be read again", exc_info=True)
-            return 0
-        kept = 0
-        for message, one in zip(reversed(messages), reversed(stored), strict=False):
-            if message != one.to_message():
-                break
-            kept += 1
-        return kept
+def _logged_at_end(agent: Any, messages: list[Message], length: int) -> int:
+    """Returns how many messages at the end are also at the end of the log; 0 if it is not read."""
+    sessions = agent._session_manager  # noqa: SLF001
+    try:
+        stored = sessions.session_repository.list_messages(
+            session_id=sessions.session_id,
+            agent_id=agent.agent_id,
+            offset=max(0, length - len(messages)),
+        )
+    except Exception:
+        # Any session of anybody's; what it could not read is stored once more.
+        logger.warning("the log of the session could not be read again", exc_info=True)
+        return 0
+    pairs = zip(reversed(messages), reversed(stored), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1].to_message(), pairs))
 
 
 def _pack(messages: list[Any]) -> list[Any] | str:

@@ -16,6 +16,9 @@ from ullage.strands.agents import PerAgent, model_id, model_window, reference
 from ullage.strands.engines import reducing
 from ullage.strands.settings import UNKNOWN_WINDOW
 
+# Held while an agent summarizes.
+_BUSY: PerAgent[threading.Lock] = PerAgent(lambda _: threading.Lock())
+
 
 class AgentSummarizer:
     """Asks for the summaries of one agent.
@@ -45,54 +48,25 @@ class AgentSummarizer:
         agent = self._agent()
         if agent is None:
             raise RuntimeError("the agent whose messages are to be summarized is gone")
-        if self._by is not None and self._by is not agent:
-            busy = _BUSY.of(self._by)
-            if not _is_busy(self._by) and busy.acquire(blocking=False):
+        by = agent if self._by is None else self._by
+        prompt: Any = [{"text": request.prompt}]
+        if by is not agent:
+            busy = _BUSY.of(by)
+            if not _is_invoked(by) and busy.acquire(blocking=False):
                 try:
-                    return await self._by_agent(self._by, request)
+                    return _text_of(await _answer_of_agent(by, prompt))
                 finally:
                     busy.release()
-        asked = agent if self._by is None else self._by
-        model = getattr(asked, "aux_model", None) or asked.model
-        return await self._by_model(model, request)
-
-    async def _by_model(self, model: Any, request: SummaryRequest) -> str:
         system = request.system if self._system_prompt is None else self._system_prompt
-        chunks = model.stream([_prompt_message(request)], tool_specs=None, system_prompt=system)
+        model = getattr(by, "aux_model", None) or by.model
+        chunks = model.stream(
+            [{"role": "user", "content": prompt}], tool_specs=None, system_prompt=system
+        )
         message: Any = None
         async for event in process_stream(chunks):
             if "stop" in event:
                 message = event["stop"][1]
-        return _words(message)
-
-    async def _by_agent(self, agent: Any, request: SummaryRequest) -> str:
-        kept = list(agent.messages)
-        # A summary is words; a structured answer would be a tool call.
-        structured = getattr(agent, "_default_structured_output_model", None)
-        agent.messages[:] = []
-        if structured is not None:
-            agent._default_structured_output_model = None  # noqa: SLF001 - as Strands' own manager
-        try:
-            result = await agent.invoke_async(_prompt_message(request)["content"])
-        finally:
-            agent.messages[:] = kept
-            if structured is not None:
-                agent._default_structured_output_model = structured  # noqa: SLF001
-        return _words(result.message)
-
-
-_BUSY: PerAgent[threading.Lock] = PerAgent(lambda _: threading.Lock())
-
-
-def _is_busy(agent: Any) -> bool:
-    """Returns True if another invocation of the agent runs."""
-    # The agent has it itself in older versions of Strands.
-    lock = getattr(getattr(agent, "_concurrency", agent), "_invocation_lock", None)
-    return bool(lock is not None and lock.locked())
-
-
-def _prompt_message(request: SummaryRequest) -> Any:
-    return {"role": "user", "content": [{"text": request.prompt}]}
+        return _text_of(message)
 
 
 async def summary_of(agent: Any, messages: list[Any], by: Any, prompt: str | None) -> str:
@@ -120,13 +94,12 @@ async def summary_of(agent: Any, messages: list[Any], by: Any, prompt: str | Non
         input=window // 2,
     )
     values["prompt"] = f"{values['text']}\n\nPlease summarize this conversation."
-    values["system"] = DEFAULT_SUMMARIZATION_PROMPT
-    values["messages"] = messages
+    values.update(system=DEFAULT_SUMMARIZATION_PROMPT, messages=messages)
     with reducing(agent, by):
         return quoted_summary(await AgentSummarizer(agent, by, prompt)(SummaryRequest(**values)))
 
 
-def _words(message: Any) -> str:
+def _text_of(message: Any) -> str:
     """Returns the text of an answer, that of citations included."""
     content = _without_citations(message or {"content": []})["content"]
     texts = [block["text"] for block in content if block.get("text")]
@@ -143,3 +116,25 @@ def _without_citations(message: Any) -> Any:
         for part in block.get("citationsContent", {}).get("content", (block,))
     ]
     return {**message, "content": blocks}
+
+
+async def _answer_of_agent(agent: Any, prompt: Any) -> Any:
+    kept = list(agent.messages)
+    # A summary is words; a structured answer would be a tool call.
+    structured = getattr(agent, "_default_structured_output_model", None)
+    agent.messages[:] = []
+    if structured is not None:
+        agent._default_structured_output_model = None  # noqa: SLF001 - as Strands' own manager
+    try:
+        return (await agent.invoke_async(prompt)).message
+    finally:
+        agent.messages[:] = kept
+        if structured is not None:
+            agent._default_structured_output_model = structured  # noqa: SLF001
+
+
+def _is_invoked(agent: Any) -> bool:
+    """Returns True if another invocation of the agent runs."""
+    # The agent has it itself in older versions of Strands.
+    lock = getattr(getattr(agent, "_concurrency", agent), "_invocation_lock", None)
+    return bool(lock is not None and lock.locked())
