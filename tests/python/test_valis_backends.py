@@ -14,7 +14,7 @@ from ullage.valis import (
     FilesystemBackend,
     FolderBackend,
 )
-from ullage.valis.notes import SavedHistory, SummaryNote, message_of, summary_note
+from ullage.valis.notes import SummaryNote, summary_note
 
 from .valis_sessions import conversation, middleware, run
 
@@ -284,10 +284,10 @@ def test_what_only_begins_like_a_summary_is_told_at_once(role):
 
 
 def test_a_summary_is_read_back_as_it_was_written():
-    saved = SavedHistory("/conversation_history/conversation_000001_0123456789abcdef.json", 3)
+    path = "/conversation_history/conversation_000001_0123456789abcdef.json"
     for summary in ("", "a", "a\n\nb", "\n", "[END SUMMARY]", "a\n\n[END SUMMARY]\n"):
-        message = message_of(summary, "system", saved)
-        assert summary_note(message) == SummaryNote(summary, saved)
+        note = SummaryNote(summary, path, 3)
+        assert summary_note(note.message("system")) == note
     for broken in ("[CONVERSATION SUMMARY]\n\n[END SUMMARY]", "[CONVERSATION SUMMARY]", "", "a"):
         assert summary_note({"role": "system", "content": broken}) is None
 

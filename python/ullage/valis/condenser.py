@@ -10,10 +10,10 @@ import ullage
 from ullage._engine.logger import Logger
 from ullage._engine.roles import is_system, readable
 from ullage._engine.steps import arun
-from ullage.valis import history, notes
-from ullage.valis.files import HISTORY, OUTPUTS, Files, path_of
+from ullage.valis import history
+from ullage.valis.files import OUTPUTS, Files, path_of
 from ullage.valis.messages import text_parts, with_text, written
-from ullage.valis.notes import format_of, summary_note
+from ullage.valis.notes import SummaryNote, format_of, role_in, summary_note
 from ullage.valis.offload import FIRST_REQUEST, replaced_by, replacement, shortened
 from ullage.valis.summaries import longest, summarize
 
@@ -137,8 +137,8 @@ class Condenser:
         if parts.tokens > self._limit:
             raise self._too_long(parts, parts.tokens)
         files = await arun(self._files.read_all(history.paths_in(messages)))
-        histories = await asyncio.to_thread(_histories, messages, files)
-        written = await arun(self._files.write_all(histories))
+        contents = await asyncio.to_thread(history.histories, messages, files)
+        written = await arun(self._files.write_all(contents))
         left = await self._with_summary(parts, written[0], agent)
         left, more = shortened(left, self._most, self._lines, self._tokens)
         after = self._tokens(left)
@@ -259,9 +259,8 @@ class Condenser:
             raise
         kept = [message for message in stayed if message is not parts.task]
         behind = [*parts.shown_task, *parts.notes, *kept, *parts.shown_newest]
-        saved = notes.SavedHistory(path, len(behind))
-        role = notes.role_in(parts.messages)
-        return [*parts.system, notes.message_of(summary, role, saved), *behind]
+        note = SummaryNote(summary, path, len(behind))
+        return [*parts.system, note.message(role_in(parts.messages)), *behind]
 
     def _too_long(self, parts: _Parts, floor: int) -> ullage.BudgetError:
         stays = {
@@ -282,12 +281,3 @@ class Condenser:
 
 def _is_prompt(message: Any) -> bool:
     return is_system(message) and summary_note(message) is None
-
-
-def _histories(messages: list[Any], files: dict[str, str]) -> dict[str, str]:
-    """The whole history before all compaction as JSON and as Markdown, by path."""
-    whole = history.whole(messages, files)
-    as_json = history.as_json(whole)
-    # The number in front sorts the histories of a conversation.
-    path = path_of(HISTORY, f"conversation_{len(whole):06}", "", as_json, ".json")
-    return {path: as_json, path.removesuffix("json") + "md": history.as_markdown(whole)}

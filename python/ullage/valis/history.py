@@ -14,39 +14,54 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from ullage._engine.roles import readable, role_of
-from ullage.valis import notes, pointers
 from ullage.valis.calls import (
     Filed,
     calls_in,
-    results_in,
     text_of,
     with_arguments,
     with_filed,
     with_outcomes,
 )
-from ullage.valis.files import digest_of
+from ullage.valis.files import HISTORY, digest_of, path_of
 from ullage.valis.messages import plain, text_parts, with_text, written
+from ullage.valis.notes import SummaryNote, summary_note
 from ullage.valis.offload import shortened_by
+from ullage.valis.pointers import kept_under
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 def paths_in(messages: list[Any]) -> list[str]:
     """The files that are needed for the whole of these messages."""
-    paths = []
+    paths: list[str] = []
     for message in messages:
-        noted = notes.summary_note(message)
-        if noted is not None and noted.saved is not None:
-            paths.append(noted.saved.path)
-        paths += pointers.paths_in(message)
-        told = [*text_parts(message), *(text_of(result.outcome) for result in results_in(message))]
-        found = (_path_in(text) for text in told if text is not None)
-        paths += [path for path in found if path is not None]
+        note = summary_note(message)
+        if note is not None and note.path:
+            paths.append(note.path)
+        _restored(message, paths.append)
     return paths
 
 
-def whole(messages: list[Any], files: Mapping[str, str]) -> list[Any]:
+def histories(messages: list[Any], files: Mapping[str, str]) -> dict[str, str]:
+    """The messages as they were as JSON and as Markdown, by path; the JSON first.
+
+    Args:
+        messages: The conversation.
+        files: The files of :func:`paths_in` that could be read.
+    """
+    messages = _whole(messages, files)
+    values = plain(messages)
+    as_json = json.dumps(values, indent=2, ensure_ascii=False)
+    if not _is_unicode(as_json):
+        # Half a character, which only an escape can hold.
+        as_json = json.dumps(values, indent=2)
+    # The number in front sorts the histories of a conversation.
+    path = path_of(HISTORY, f"conversation_{len(messages):06}", "", as_json, ".json")
+    return {path: as_json, path.removesuffix("json") + "md": _markdown(messages)}
+
+
+def _whole(messages: list[Any], files: Mapping[str, str]) -> list[Any]:
     """The messages as they were, by what is in the files.
 
     A message behind a summary that is in its history too is not there twice; one that the host
@@ -55,62 +70,47 @@ def whole(messages: list[Any], files: Mapping[str, str]) -> list[Any]:
     out: list[Any] = []
     before = 0
     for index, message in enumerate(messages):
-        noted = notes.summary_note(message)
-        saved = _saved(noted, files)
-        if noted is None or noted.saved is None or saved is None:
+        note = summary_note(message)
+        saved = _saved(note, files)
+        if note is None or saved is None:
             continue
         # The messages in front of it, such as the system messages, and the newest of that time.
-        end = index + 1 + noted.saved.behind
-        doubtful = [
-            _restored(doubted, files)
-            for doubted in (*messages[before:index], *messages[index + 1 : end])
-        ]
-        out = [*saved, *_missing([*out, *doubtful], saved)]
+        end = index + 1 + note.behind
+        around = [*messages[before:index], *messages[index + 1 : end]]
+        restored = [_restored(other, files.get) for other in around]
+        out = [*saved, *_missing([*out, *restored], saved)]
         before = end
-    return [*out, *(_restored(message, files) for message in messages[before:])]
+    return [*out, *(_restored(message, files.get) for message in messages[before:])]
 
 
-def as_json(messages: list[Any]) -> str:
-    """The messages as JSON; what is none is written as text."""
-    told = plain(messages)
-    text = json.dumps(told, indent=2, ensure_ascii=False)
-    # Half a character, which only an escape can hold.
-    return text if _is_unicode(text) else json.dumps(told, indent=2)
-
-
-def as_markdown(messages: list[Any]) -> str:
+def _markdown(messages: list[Any]) -> str:
     """The messages for people, every word of them."""
     lines = ["# Conversation History\n"]
     for number, message in enumerate(messages, 1):
-        lines += [f"## Message {number} ({role_of(message) or 'unknown'})\n", said(message), "\n"]
+        lines += [f"## Message {number} ({role_of(message) or 'unknown'})\n", _text(message), "\n"]
     text = "\n".join(lines)
     return text if _is_unicode(text) else text.encode("utf-8", "backslashreplace").decode()
 
 
-def said(message: Any) -> str:
+def _text(message: Any) -> str:
     """All that a message says."""
     if not isinstance(message, dict):
         return str(message)
-    content = message.get("content")
+    content, calls = message.get("content"), message.get("tool_calls")
     parts = content if isinstance(content, list) else [content]
-    calls = message.get("tool_calls")
-    told = [*parts, *(calls if isinstance(calls, list) else [])]
-    return "\n".join(_text(part) for part in told if part is not None)
+    parts = [*parts, *(calls if isinstance(calls, list) else [])]
+    return "\n".join(_part_text(part) for part in parts if part is not None)
 
 
-def _text(part: Any) -> str:
+def _part_text(part: Any) -> str:
     texts = text_parts({"content": [part]})
-    if texts:
-        return texts[0]
-    return json.dumps(plain(part), indent=2, ensure_ascii=False)
+    return texts[0] if texts else json.dumps(plain(part), indent=2, ensure_ascii=False)
 
 
-def _saved(noted: notes.SummaryNote | None, files: Mapping[str, str]) -> list[Any] | None:
-    text = None if noted is None or noted.saved is None else files.get(noted.saved.path)
-    if text is None:
-        return None
+def _saved(note: SummaryNote | None, files: Mapping[str, str]) -> list[Any] | None:
+    """The history that a summary stands for, if it can be read."""
     try:
-        saved = json.loads(text)
+        saved = None if note is None else json.loads(files.get(note.path, ""))
     except (ValueError, RecursionError):
         return None
     return saved if isinstance(saved, list) else None
@@ -129,26 +129,25 @@ def _missing(messages: list[Any], saved: list[Any]) -> list[Any]:
     return missing
 
 
-def _restored(message: Any, files: Mapping[str, str]) -> Any:
+def _restored(message: Any, read: Callable[[str], str | None]) -> Any:
     """The message as it was before; itself where nothing of it became a file that can be read."""
+    arguments: dict[int, dict[str, Any]] = {}
+    for number, call in enumerate(calls_in(message)):
+        for name, value in (call.arguments or {}).items():
+            path = kept_under(value) if isinstance(value, str) else None
+            text = None if path is None else read(path)
+            if text is not None:
+                arguments.setdefault(number, dict(call.arguments or {}))[name] = text
 
-    def whole(text: str) -> Filed | None:
-        path = _path_in(text)
-        return (
-            None
-            if path is None or path not in files
-            else Filed(files[path], PurePosixPath(path).suffix)
-        )
+    def filed(text: str) -> Filed | None:
+        path = kept_under(text) or shortened_by(text)
+        content = None if path is None else read(path)
+        return None if content is None else Filed(content, PurePosixPath(str(path)).suffix)
 
-    message = with_filed(pointers.restored(message, files.get), whole)
+    message = with_filed(with_arguments(message, arguments), filed)
     texts = text_parts(message) if role_of(message) == "user" else []
-    request = whole(texts[0]) if len(texts) == 1 else None
+    request = filed(texts[0]) if len(texts) == 1 else None
     return message if request is None else with_text(message, request.text)
-
-
-def _path_in(text: str) -> str | None:
-    """The file of what a text stands for in a conversation, if it is not as it came there."""
-    return pointers.kept_under(text) or shortened_by(text)
 
 
 def _key(message: Any) -> str:

@@ -66,7 +66,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(inner, depth + 1) for inner in value]
     if isinstance(value, (bytes, bytearray)):
-        return json.loads(records.written(value))
+        return records.to_json(value)
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value if value is None or isinstance(value, (str, int, float)) else str(value)

@@ -16,14 +16,20 @@ from ullage._engine.logger import Logger
 from ullage._engine.lru_cache import LruCache
 from ullage._engine.roles import readable
 from ullage._engine.steps import arun, run
-from ullage.valis import pointers
 from ullage.valis.backends import FilesystemBackend, FolderBackend
 from ullage.valis.condenser import Condensation, Condenser, system_end, waiting_from
 from ullage.valis.config import CompactionResult, ContextConfig
 from ullage.valis.files import INPUTS, OUTPUTS, Files, digest_of, path_of
 from ullage.valis.messages import Counting, written
-from ullage.valis.notes import SEGMENT, summary_before, summary_first, summary_place, unmerged
+from ullage.valis.notes import (
+    SEGMENT,
+    summary_before,
+    summary_first,
+    summary_place,
+    with_own_summaries,
+)
 from ullage.valis.offload import READER, replacement
+from ullage.valis.pointers import with_pointers
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -258,7 +264,7 @@ class ContextManagementMiddleware:
         self, messages: list[Any], limit: int, agent: Any, *, has_pointers: bool
     ) -> list[Any]:
         """Returns what the view of the conversation shows, compacted where that is due."""
-        shown = [readable(message) for message in unmerged(messages)]
+        shown = [readable(message) for message in with_own_summaries(messages)]
         begin, end = system_end(shown), waiting_from(shown)
         shown, tail = shown[:end], shown[end:]
         room, engine = max(1, limit - self.count_message_tokens(tail)), self._engine(limit)
@@ -313,7 +319,7 @@ class ContextManagementMiddleware:
             files[path] = text
             return path
 
-        compacted = pointers.compacted(messages, keep)
+        compacted = with_pointers(messages, keep)
         after = self.count_message_tokens(compacted)
         if after >= before:
             return None

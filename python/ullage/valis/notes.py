@@ -46,37 +46,25 @@ _SAVED = ("\n\n[Saved to ", ", with the next ", " messages]")
 
 
 @dataclass(frozen=True)
-class SavedHistory:
-    """The history that a summary stands for.
-
-    Attributes:
-        path: Its file.
-        behind: How many messages behind the summary are in it too.
-    """
-
-    path: str
-    behind: int
-
-
-@dataclass(frozen=True)
 class SummaryNote:
     """The contents of a summary's message.
 
     Attributes:
         summary: The summary.
-        saved: The history that it stands for, where it says so.
+        path: The file of the history that it stands for; empty where it names none.
+        behind: How many messages behind the summary are in that file too.
     """
 
     summary: str
-    saved: SavedHistory | None
+    path: str = ""
+    behind: int = 0
 
-
-def message_of(summary: str, role: str, saved: SavedHistory) -> dict[str, Any]:
-    """The message that a summary stands in."""
-    head, middle, tail = _SAVED
-    place = f"{head}{saved.path}{middle}{saved.behind}{tail}"
-    text = f"\n{_BEGIN}\n{_INTRODUCTION}\n\n{summary}{place}\n\n{_END}\n"
-    return {"role": role, "content": text}
+    def message(self, role: str) -> dict[str, Any]:
+        """The message that the summary stands in."""
+        head, middle, tail = _SAVED
+        place = f"{head}{self.path}{middle}{self.behind}{tail}"
+        text = f"\n{_BEGIN}\n{_INTRODUCTION}\n\n{self.summary}{place}\n\n{_END}\n"
+        return {"role": role, "content": text}
 
 
 def summary_note(message: Any) -> SummaryNote | None:
@@ -93,8 +81,8 @@ def summary_note(message: Any) -> SummaryNote | None:
     line = summary[-_LONGEST_PLACE:].rpartition(head)[2]
     path, _, behind = line.removesuffix(tail).partition(middle)
     if not (line.endswith(tail) and behind.isdecimal() and is_path_in(HISTORY, path)):
-        return SummaryNote(summary, None)
-    return SummaryNote(summary[: -len(head + line)], SavedHistory(path, int(behind)))
+        return SummaryNote(summary)
+    return SummaryNote(summary[: -len(head + line)], path, int(behind))
 
 
 def summary_first(messages: list[Any]) -> list[Any]:
@@ -128,15 +116,14 @@ def summary_place(messages: list[Any]) -> int | None:
     )
 
 
-def unmerged(messages: list[Any]) -> list[Any]:
-    """The messages; a summary that a host put into its system prompt stands for itself again."""
-    parted = [_unmerged(message) for message in messages]
-    return [message for parts in parted for message in parts]
+def with_own_summaries(messages: list[Any]) -> list[Any]:
+    """The messages; a summary that a host put into its system prompt has its own message again."""
+    return [part for message in messages for part in _split(message)]
 
 
-def _unmerged(message: Any) -> list[Any]:
-    content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(content, str) or not is_system(message):
+def _split(message: Any) -> list[Any]:
+    content = message.get("content") if is_system(message) else None
+    if not isinstance(content, str):
         return [message]
     begin, end = content.find(_BEGIN), content.rfind(_END)
     if not 0 <= begin < end:

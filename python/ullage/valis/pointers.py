@@ -69,7 +69,7 @@ _LONGEST_END = 200
 _TEXTS = ("content", "new_text", "old_text", "new_string", "old_string")
 
 
-def compacted(messages: list[Any], keep: Keep) -> list[Any]:
+def with_pointers(messages: list[Any], keep: Keep) -> list[Any]:
     """The messages with pointers; those without such calls are the same objects.
 
     Only what is known to have been written gives way. Whatever is replaced was kept first; where a
@@ -88,13 +88,13 @@ def compacted(messages: list[Any], keep: Keep) -> list[Any]:
             return None
         return _short_result(result, tool, keep)
 
-    left = []
+    compacted = []
     for index, message in enumerate(messages):
         calls = places.get(index, {})
-        told = {number: _short_arguments(call, keep) for number, call in calls.items()}
-        changed = {number: arguments for number, arguments in told.items() if arguments}
-        left.append(with_outcomes(with_arguments(message, changed), short))
-    return left
+        short_calls = {number: _short_arguments(call, keep) for number, call in calls.items()}
+        changed = {number: arguments for number, arguments in short_calls.items() if arguments}
+        compacted.append(with_outcomes(with_arguments(message, changed), short))
+    return compacted
 
 
 def kept_under(text: str) -> str | None:
@@ -104,29 +104,6 @@ def kept_under(text: str) -> str | None:
     label, _, path = text[-_LONGEST_END:-1].rpartition(": ")
     is_kept = label.endswith(_FULL if text.startswith(_DONE) else _KEPT)
     return path if is_kept and is_path_in(INPUTS, path) else None
-
-
-def restored(message: Any, read: Callable[[str], str | None]) -> Any:
-    """The message with its calls as they were; itself where none has a pointer that can be read."""
-
-    def text(value: Any) -> str | None:
-        path = kept_under(value) if isinstance(value, str) else None
-        return None if path is None else read(path)
-
-    changed: dict[int, dict[str, Any]] = {}
-    for number, call in enumerate(calls_in(message)):
-        arguments = call.arguments or {}
-        whole = {name: old for name, value in arguments.items() if (old := text(value)) is not None}
-        if whole:
-            changed[number] = {**arguments, **whole}
-    return with_arguments(message, changed)
-
-
-def paths_in(message: Any) -> list[str]:
-    """The paths of what the pointers in a message's calls stand for."""
-    values = [value for call in calls_in(message) for value in (call.arguments or {}).values()]
-    found = (kept_under(value) for value in values if isinstance(value, str))
-    return [path for path in found if path is not None]
 
 
 def _short_arguments(call: Call, keep: Keep) -> dict[str, Any] | None:
