@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ullage import MessageError, TokenCounter
+from ullage import MessageError
 from ullage._core import share_compactions
+from ullage._engine.counting import counter_for
 from ullage._engine.logger import Logger
 from ullage.amplifier.budget import Budget
 from ullage.amplifier.compaction import Strategy
@@ -14,7 +15,7 @@ from ullage.amplifier.stats import stats_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ullage import Report
+    from ullage import Report, TokenCounter
     from ullage.amplifier.compaction import Compaction
     from ullage.amplifier.importance import Judge
     from ullage.amplifier.settings import Settings
@@ -25,6 +26,8 @@ logger = Logger(__name__)
 # A session has a few models, and each has a budget. A view that was forgotten is made again from
 # the history, which takes one compaction.
 _KEPT = 16
+# That of OpenAI's newer models, where the provider does not say which its model is.
+_ENCODING = "o200k_base"
 
 
 class BudgetView:
@@ -110,8 +113,7 @@ class Views:
     """Makes the views of a session, and remembers the last ones.
 
     Args:
-        counter: What counts for all of them. If not given, the counter of the model where the
-            provider says which it is, and that of OpenAI's newer models where it does not.
+        counter: What counts for all of them; if not given, the counter of each model.
         judge: Asks the user which messages are important.
         options: Further arguments of the engines.
     """
@@ -122,7 +124,6 @@ class Views:
         self._counter = counter
         self._judge = judge
         self._options = options
-        self._counters: dict[str | None, TokenCounter] = {}
         self._views: list[BudgetView] = []
 
     @property
@@ -132,12 +133,7 @@ class Views:
 
     def counter_for(self, model: str | None) -> TokenCounter:
         """The counter of a model, always the same one."""
-        if self._counter is not None:
-            return self._counter
-        if model not in self._counters:
-            counter = TokenCounter() if model is None else TokenCounter.for_model(model)
-            self._counters.setdefault(model, counter)
-        return self._counters[model]
+        return counter_for(model or _ENCODING) if self._counter is None else self._counter
 
     def view_for(
         self, settings: Settings, budget: Budget, function: Compaction | None

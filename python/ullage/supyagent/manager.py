@@ -19,7 +19,7 @@ from ullage.supyagent.tokens import (
     FORMAT,
     count_messages_tokens,
     count_tools_tokens,
-    counter_for,
+    counter_of,
     get_context_limit,
 )
 
@@ -95,7 +95,7 @@ class ContextManager:
             require_number(name, getattr(self, name), least=0)
         # A setting of the document's YAML; upstream's chat reads it, not its manager.
         self.auto_summarize = True
-        self._counter = counter_for(model)
+        self._counter = counter_of(model)
         self._on_compaction = on_compaction
         self._recorder = recorder
         self._requests = Requests(policy, self._counter, self._compacted)

@@ -8,13 +8,15 @@ Japanese text for GPT-4o no longer counts a third too much. Texts of special tok
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ullage import MessageError, ModelCatalog, TokenCounter
+from ullage import ModelCatalog
+from ullage._engine.counting import count_messages, counter_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from ullage import TokenCounter
 
 # The public encodings, by what an id holds; the first that matches counts. Claude's and Gemini's
 # tokenizers are not public: for them the name is what Supyagent took, and the counts are estimates.
@@ -53,63 +55,39 @@ CONTEXT_LIMITS = {
 DEFAULT_MODEL = "default"
 # Supyagent adds this to the messages of a request.
 CONVERSATION_TOKENS = 3
-# Likewise to each message.
-_MESSAGE_TOKENS = 4
 # The format of Supyagent's messages.
 FORMAT = "openai"
-# Counters that are kept with what they remember; a process talks to few models.
-_COUNTERS = 32
-
 _CATALOG = ModelCatalog(litellm="auto")
 
 
 def _matching(table: Mapping[str, Any], model: str) -> Any:
-    found = (value for name, value in table.items() if name in model.lower())
-    return next(found, table["default"])
+    matches = (value for name, value in table.items() if name in model.lower())
+    return next(matches, table["default"])
 
 
-@lru_cache(maxsize=_COUNTERS)
-def counter_for(model: str = DEFAULT_MODEL) -> TokenCounter:
+def counter_of(model: str = DEFAULT_MODEL) -> TokenCounter:
     """Returns the counter for a model. All callers share it and its memory."""
-    if model == DEFAULT_MODEL:
-        return TokenCounter(MODEL_ENCODINGS["default"])
-    return TokenCounter.for_model(model)
-
-
-@lru_cache(maxsize=_COUNTERS)
-def _exact(encoding: str) -> TokenCounter:
-    return TokenCounter(encoding)
+    return counter_for(MODEL_ENCODINGS["default"] if model == DEFAULT_MODEL else model)
 
 
 def get_encoding(model: str = DEFAULT_MODEL) -> TokenCounter:
     """The public encoding that comes nearest to a model: a counter with a ``name``."""
-    return _exact(_matching(MODEL_ENCODINGS, model))
+    return counter_for(_matching(MODEL_ENCODINGS, model))
 
 
 def count_tokens(text: str, model: str = DEFAULT_MODEL) -> int:
     """Tokens of a text, as :meth:`TokenCounter.for_model` counts them. O(length)."""
-    return counter_for(model).count(text) if text else 0
+    return counter_of(model).count(text) if text else 0
 
 
 def count_message_tokens(message: Mapping[str, Any], model: str = DEFAULT_MODEL) -> int:
     """Tokens of a message and its frame; pictures count by their size."""
-    counter = counter_for(model)
-    try:
-        return counter.count_messages([message], format=FORMAT)
-    except MessageError:
-        # It cannot be sent, but what it would take can be said.
-        written = json.dumps(message, default=str, ensure_ascii=False)
-        return _MESSAGE_TOKENS + counter.count(written)
+    return count_messages(counter_of(model), [message], FORMAT)
 
 
 def count_messages_tokens(messages: Iterable[Mapping[str, Any]], model: str = DEFAULT_MODEL) -> int:
     """Tokens of the messages of a request."""
-    listed = list(messages)
-    try:
-        counted = counter_for(model).count_messages(listed, format=FORMAT)
-    except MessageError:
-        counted = sum(count_message_tokens(message, model) for message in listed)
-    return counted + CONVERSATION_TOKENS
+    return count_messages(counter_of(model), list(messages), FORMAT) + CONVERSATION_TOKENS
 
 
 def count_tools_tokens(tools: list[dict[str, Any]] | None, model: str = DEFAULT_MODEL) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import ullage
+from ullage._engine.counting import count_messages
 from ullage._engine.logger import Logger
 from ullage._engine.roles import is_system, readable
 from ullage._engine.steps import arun
@@ -16,9 +18,6 @@ from ullage.valis.messages import text_parts, with_text, written
 from ullage.valis.notes import SummaryNote, format_of, role_in, summary_note
 from ullage.valis.offload import FIRST_REQUEST, replaced_by, replacement, shortened
 from ullage.valis.summaries import longest, summarize
-
-if TYPE_CHECKING:
-    from ullage.valis.messages import Counting
 
 logger = Logger(__name__)
 
@@ -102,15 +101,18 @@ class Condenser:
     """Makes a conversation smaller that is above the threshold of summaries.
 
     Args:
-        counting: What counts.
+        counter: What counts.
         files: Where the history goes.
         limit: The window of the model.
         most: What is to be left, at the most.
         lines: Lines of a preview.
     """
 
-    def __init__(self, counting: Counting, files: Files, limit: int, most: int, lines: int) -> None:
-        self._counting, self._tokens, self._files = counting, counting.messages, files
+    def __init__(
+        self, counter: ullage.TokenCounter, files: Files, limit: int, most: int, lines: int
+    ) -> None:
+        self._counter, self._files = counter, files
+        self._tokens = partial(count_messages, counter)
         self._limit, self._most, self._lines = limit, most, lines
 
     async def condensed(self, messages: list[Any], agent: Any) -> Condensation:
@@ -178,7 +180,7 @@ class Condenser:
         """
         end, room = len(messages), recent
         while end > begin:
-            room -= self._counting.message(messages[end - 1])
+            room -= self._tokens([messages[end - 1]])
             if room < 0:
                 break
             end -= 1
@@ -216,7 +218,7 @@ class Condenser:
                 rest.append(message)
             elif (key := written(message)) not in known:
                 known.add(key)
-                room -= self._counting.message(message)
+                room -= self._tokens([message])
                 if room >= 0:
                     notes.append(message)
                 else:
@@ -228,7 +230,7 @@ class Condenser:
         if parts.task is None:
             return
         parts.shown_task = [parts.task]
-        if self._counting.message(parts.task) <= most:
+        if self._tokens([parts.task]) <= most:
             return
         text = "\n".join(text_parts(parts.task))
         path = path_of(OUTPUTS, FIRST_REQUEST, "", text)
@@ -249,13 +251,13 @@ class Condenser:
                 "\n\n".join(previous) or None,
                 agent,
                 form=format_of([*parts.older, *parts.newest]),
-                counter=self._counting.counter,
+                counter=self._counter,
                 limit=self._limit,
                 room=max(room, _LEAST_SUMMARY),
             )
         except ullage.MessageError:
             # The engine counted from where the summary begins; here they are the caller's numbers.
-            self._counting.counter.count_messages(parts.messages)
+            self._counter.count_messages(parts.messages)
             raise
         kept = [message for message in stayed if message is not parts.task]
         behind = [*parts.shown_task, *parts.notes, *kept, *parts.shown_newest]
@@ -266,9 +268,7 @@ class Condenser:
         stays = {
             id(message) for message in (*parts.system, *parts.notes, *parts.newest, parts.task)
         }
-        sizes = {
-            n: self._counting.message(m) for n, m in enumerate(parts.messages) if id(m) in stays
-        }
+        sizes = {n: self._tokens([m]) for n, m in enumerate(parts.messages) if id(m) in stays}
         error = ullage.BudgetError(
             f"the conversation cannot be made smaller than {floor:,} tokens, over its window of"
             f" {self._limit:,}: the system messages, the first request and the newest messages must"

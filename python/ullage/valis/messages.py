@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from functools import lru_cache
 from typing import Any, TypeGuard
 
 import ullage
@@ -70,40 +69,3 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value if value is None or isinstance(value, (str, int, float)) else str(value)
-
-
-# Tokens of a message that cannot be read, beside its text.
-_MESSAGE_TOKENS = 4
-
-
-class Counting:
-    """Counts by a tokenizer; what was counted is remembered.
-
-    Args:
-        tokenizer: "cl100k_base", "o200k_base", or the id of a model, by whose tokens is counted.
-    """
-
-    def __init__(self, tokenizer: str) -> None:
-        self.counter = _counter(tokenizer)
-
-    def messages(self, messages: list[Any]) -> int:
-        """Tokens of messages; one that cannot be read counts as its JSON."""
-        try:
-            return self.counter.count_messages(messages)
-        except ullage.MessageError:
-            return sum(map(self.message, messages))
-
-    def message(self, message: Any) -> int:
-        """Tokens of one message."""
-        try:
-            return self.counter.count_messages([message])
-        except ullage.MessageError:
-            return _MESSAGE_TOKENS + self.counter.count(written(message))
-
-
-@lru_cache(maxsize=8)  # Counters remember what they counted; a process talks to few models.
-def _counter(tokenizer: str) -> ullage.TokenCounter:
-    try:
-        return ullage.TokenCounter(tokenizer)
-    except ullage.PolicyError:
-        return ullage.TokenCounter.for_model(tokenizer)

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import ullage
 from ullage._engine.arguments import require_number
+from ullage._engine.counting import count_messages, counter_for
 from ullage._engine.logger import Logger
 from ullage._engine.lru_cache import LruCache
 from ullage._engine.roles import readable
@@ -20,7 +21,7 @@ from ullage.valis.backends import FilesystemBackend, FolderBackend
 from ullage.valis.condenser import Condensation, Condenser, system_end, waiting_from
 from ullage.valis.config import CompactionResult, ContextConfig
 from ullage.valis.files import INPUTS, OUTPUTS, Files, digest_of, path_of
-from ullage.valis.messages import Counting, written
+from ullage.valis.messages import written
 from ullage.valis.notes import (
     SEGMENT,
     summary_before,
@@ -93,8 +94,7 @@ class ContextManagementMiddleware:
         self.filesystem: FilesystemBackend = (
             backend if isinstance(backend, FilesystemBackend) else FolderBackend(backend)
         )
-        self._counting = Counting(tokenizer)
-        self.tokenizer = self._counting.counter
+        self.tokenizer = counter_for(tokenizer)
         self._files = Files(self.filesystem)
         # By the window and its thresholds: what was compacted for one is of no use for another.
         self._engines: dict[object, ullage.ContextManager] = {}
@@ -118,7 +118,7 @@ class ContextManagementMiddleware:
 
         What was counted is remembered; a message that cannot be read counts as its JSON.
         """
-        return self._counting.messages(messages)
+        return count_messages(self.tokenizer, messages)
 
     def get_context_limit(self, model: str) -> int:
         """The window of a model: by the config, else by what ullage knows, else 128,000.
@@ -332,7 +332,7 @@ class ContextManagementMiddleware:
         if before <= limit and unhelped and unhelped == _beginning(messages, unhelped[0]):
             return None
         most = self.config.summarizes_at(limit)
-        condenser = Condenser(self._counting, self._files, limit, most, self.config.preview_lines)
+        condenser = Condenser(self.tokenizer, self._files, limit, most, self.config.preview_lines)
         condensed = await condenser.condensed(messages, request.agent)
         if condensed.left is None:
             if condensed.files:
