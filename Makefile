@@ -60,6 +60,10 @@ test: $(STAMPS)/extension $(STAMPS)/group-test ## Run the tests of both language
 	cargo test
 	$(PYTEST)
 
+.PHONY: test-hosts
+test-hosts: $(STAMPS)/extension ## Test each adapter with its host, in an environment of its own (HOSTS="langchain ...")
+	$(BIN)/python scripts/test_hosts.py $(HOSTS)
+
 .PHONY: test-all
 test-all: $(STAMPS)/extension $(STAMPS)/group-test ## Run the long tests too: thousands of turns, hundreds of kills
 	ULLAGE_LONG_TESTS=1 cargo test

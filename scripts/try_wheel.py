@@ -30,19 +30,20 @@ INSIDE = (
 )
 
 # Modules of extras that a bare import may miss, if they are not named like their distribution.
-BROUGHT = ("strands", "google", "yaml")
+BROUGHT = ("strands", "google", "yaml", "langchain_core", "langgraph", "typing_extensions")
 
 # The purpose of each extra.
 EXTRAS = {
     "strands": "from ullage.strands import ContextPlugin, MappingConversationManager as M; M()",
     "adk": "from ullage.adk import ContextPlugin; ContextPlugin()",
     "amplifier": "import amplifier_core, ullage.amplifier as a; a.SimpleContextManager()",
+    "langchain": "from ullage.langchain import ContextMiddleware; ContextMiddleware()",
     "cli": "import rich, shtab, ullage.cli",
     "yaml": "import yaml, ullage.supyagent",
     "telemetry": "import opentelemetry.metrics, ullage; ullage.ContextManager()",
 }
 # The first Python that has a host, where it is not ours.
-FIRST_PYTHON = {"amplifier": (3, 11)}
+FIRST_PYTHON = {"amplifier": (3, 11), "langchain": (3, 11)}
 
 BARE = r"""
 import importlib, importlib.metadata, pkgutil, re, sys

@@ -14,27 +14,23 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from .blocks import BLOCK, ROOT, text_of
+from .hosts.listed import GUIDES
 from .pages import PAGES, Page
 from .public import MODULES
 
-ROOT = Path(__file__).parents[2]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.MULTILINE)
 # Pages with blocks that stand alone; the tests below run each in a process of its own.
-APART = {"README.md", "docs/your-own-loop.md"}
+APART = {"README.md", "docs/your-own-loop.md", *GUIDES.values()}
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*_*.py"))
 ALL = sorted(
     str(page.relative_to(ROOT))
     for pattern in ("*.md", "docs/**/*.md")
     for page in ROOT.glob(pattern)
 )
-
-
-def text_of(page: str) -> str:
-    return (ROOT / page).read_text(encoding="utf-8")
 
 
 def blocks_of(page: str) -> list[Any]:

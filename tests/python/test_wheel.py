@@ -38,7 +38,7 @@ def test_the_wheel_works_where_nothing_else_is_installed(project):
 def test_every_extra_is_tried(project):
     configuration = (project / "pyproject.toml").read_text(encoding="utf-8")
     section = configuration.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
-    assert set(re.findall(r"^(\w+) = \[", section, re.MULTILINE)) == set(try_wheel.EXTRAS)
+    assert set(re.findall(r"^([\w-]+) = \[", section, re.MULTILINE)) == set(try_wheel.EXTRAS)
 
 
 def test_the_wheel_is_for_every_python_from_the_first_on(project):

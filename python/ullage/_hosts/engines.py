@@ -1,0 +1,83 @@
+"""``Engines``: the engine for each model that a host talks to."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from ullage import ContextManager, MemoryStore, PolicyError
+from ullage.models.catalog import BUILT_IN, ModelLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ullage import Policy
+    from ullage.stores.protocol import Store
+
+
+class Engines:
+    """Gives each model its engine.
+
+    Args:
+        engine: The engine of all models. If not given, each model gets one.
+        policy: The settings of those; the model's if not given.
+        store: Where they keep removed content; in memory if not given.
+        model: The id of the model, where the host's own says nothing.
+        format: The wire format of the host's messages.
+
+    Raises:
+        PolicyError: If an argument is invalid, or an engine is given together with what it has.
+    """
+
+    def __init__(
+        self,
+        engine: ContextManager | None,
+        *,
+        policy: Policy | None = None,
+        store: Store | None = None,
+        model: str | None = None,
+        format: str,
+    ) -> None:
+        given: Mapping[str, object] = {"policy": policy, "store": store, "model": model}
+        named = [name for name, value in given.items() if value is not None]
+        if engine is not None and not isinstance(engine, ContextManager):
+            raise PolicyError(f"engine: it is a {type(engine).__name__}, not a ContextManager")
+        if engine is not None and named:
+            raise PolicyError(f"{named[0]}: the engine has its own; give one of them")
+        self._given = engine
+        self._policy, self._model, self._format = policy, model, format
+        self.store = engine.store if engine is not None else store or MemoryStore()
+        self._made: dict[tuple[str, int | None], ContextManager] = {}
+        self._making = threading.Lock()
+        # An invalid argument is an error here rather than in the first request.
+        self._last = engine or self.of(model, None)
+
+    @property
+    def last(self) -> ContextManager:
+        """The engine of the last request, for a result of a tool: no host says for which model."""
+        return self._last
+
+    def of(self, model: str | None, window: int | None) -> ContextManager:
+        """The engine for a model.
+
+        Args:
+            model: Its id, if the host knows it.
+            window: Its tokens as the host knows them; used for a model that ullage does not know.
+        """
+        if self._given is not None:
+            return self._given
+        name = self._model or model or ""
+        with self._making:
+            engine = self._made.get((name, window))
+            if engine is None:
+                engine = self._made[name, window] = self._engine(name, window)
+        self._last = engine
+        return engine
+
+    def _engine(self, name: str, window: int | None) -> ContextManager:
+        policy = self._policy
+        if policy is None and window is not None and BUILT_IN.limits(name).source == "default":
+            policy = ModelLimits(name, window, window, None, "override").policy()
+        return ContextManager(
+            policy, store=self.store, model=name or "unknown", format=self._format, append_only=True
+        )

@@ -1,0 +1,106 @@
+"""Messages of a host as rows that the engine reads, and back.
+
+A row is a dict in one of the engine's formats, JSON-like, one for each message. The rows of known
+messages are the same objects in the next request, so that nothing is converted or read twice.
+"""
+
+from __future__ import annotations
+
+from operator import is_
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Row: TypeAlias = dict[str, Any]
+
+# The key under which a block of a row holds the block of the host that it stands for.
+HOST = "host"
+
+
+class Codec(Protocol):
+    """Converts the messages of a host."""
+
+    def row(self, message: Any) -> Row:
+        """A message as a row. With an ``id`` it is found again where the engine changes the row."""
+
+    def message(self, row: Row, original: Any) -> Any:
+        """A row that the engine made or changed, as a message of the host.
+
+        Args:
+            row: The row.
+            original: The message with the ``id`` of the row, which is not to be changed; or None.
+        """
+
+    def stamp(self, message: Any) -> Any:
+        """A part of a message that is another object once the message was edited."""
+
+
+class Reading:
+    """A history of the host, and its rows.
+
+    Args:
+        codec: Converts the messages.
+        messages: The history.
+        known: The reading of a shorter history, whose rows are used again.
+
+    Attributes:
+        rows: A row for each message.
+    """
+
+    def __init__(self, codec: Codec, messages: Sequence[Any], known: Reading | None = None) -> None:
+        self._codec = codec
+        self._messages = list(messages)
+        self._stamps = list(map(codec.stamp, self._messages))
+        if known is None:
+            self.rows = list(map(codec.row, self._messages))
+        elif self._goes_on_from(known):
+            self.rows = known.rows + list(map(codec.row, self._messages[len(known.rows) :]))
+        else:
+            self.rows = self._converted(known)
+        # Both by the identity of the row. The rows that the engine made stay alive with theirs.
+        self._originals = dict(zip(map(id, self.rows), self._messages, strict=True))
+        self._made: dict[int, tuple[Row, Any]] = {}
+        if known is not None:
+            self._made = known._made  # noqa: SLF001 - of this class
+
+    def _goes_on_from(self, known: Reading) -> bool:
+        count = len(known.rows)
+        return (
+            len(self._messages) >= count
+            and all(map(is_, known._messages, self._messages))
+            and self._stamps[:count] == known._stamps
+        )
+
+    def _converted(self, known: Reading) -> list[Row]:
+        rows = {
+            id(message): (stamp, row)
+            for message, stamp, row in zip(known._messages, known._stamps, known.rows, strict=True)
+        }
+        converted = []
+        for message, stamp in zip(self._messages, self._stamps, strict=True):
+            old, row = rows.get(id(message), (None, None))
+            converted.append(row if row and old == stamp else self._codec.row(message))
+        return converted
+
+    def messages(self, rows: Sequence[Row]) -> list[Any]:
+        """The messages of the host for rows of a request: its own, wherever a row is unchanged."""
+        made: dict[int, tuple[Row, Any]] = {}
+        messages, others = [], None
+        for row in rows:
+            message = self._originals.get(id(row))
+            if message is None:
+                if others is None:
+                    others = self._by_id()
+                made[id(row)] = self._made.get(id(row)) or (
+                    row,
+                    self._codec.message(row, others.get(row.get("id"))),
+                )
+                message = made[id(row)][1]
+            messages.append(message)
+        self._made = made
+        return messages
+
+    def _by_id(self) -> dict[Any, Any]:
+        pairs = zip(self.rows, self._messages, strict=True)
+        return {row["id"]: message for row, message in pairs if row.get("id") is not None}

@@ -1,0 +1,140 @@
+"""LangChain's messages as rows of Chat's form, and back."""
+
+from __future__ import annotations
+
+import json
+from operator import attrgetter
+from typing import Any
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+from ullage._hosts.rows import HOST, Row
+
+# Blocks that the engine reads as LangChain has them.
+_SAME = {"text", "image_url", "thinking", "redacted_thinking", "input_audio", "refusal"}
+# Blocks that repeat what `tool_calls` says. LangChain's providers write those where these are
+# missing.
+_CALLS = {"tool_use", "function_call", "tool_call", "input_json_delta", "invalid_tool_call"}
+_ROLES = {"human": "user", "system": "system", "function": "function"}
+
+
+class MessageCodec:
+    """Converts the messages. Each becomes one row."""
+
+    stamp = attrgetter("content")
+
+    def row(self, message: BaseMessage) -> Row:
+        """A message as a row."""
+        row: Row = {"id": message.id, "content": _content(message.content)}
+        if isinstance(message, AIMessage):
+            row["role"] = "assistant"
+            # A call that could not be read is sent too, and answered with the error.
+            if calls := [*message.tool_calls, *message.invalid_tool_calls]:
+                row["tool_calls"] = calls
+        elif isinstance(message, ToolMessage):
+            row["role"], row["tool_call_id"] = "tool", message.tool_call_id
+            if message.name:
+                row["name"] = message.name
+        else:
+            role = getattr(message, "role", "user")
+            row["role"] = _ROLES.get(message.type, role)
+        return row
+
+    def message(self, row: Row, original: BaseMessage | None) -> BaseMessage:
+        """A row that the engine made or changed."""
+        content: Any = row.get("content") or ""
+        if isinstance(content, list):
+            content = [_block_of_langchain(block) for block in content]
+        kind = _KINDS.get(row["role"], HumanMessage)
+        if not isinstance(original, kind):
+            original = None
+        if kind is AIMessage:
+            return _answer(row, content, original)
+        if original is not None:
+            return original.model_copy(update={"content": content})
+        if kind is ToolMessage:
+            call = row["tool_call_id"]
+            return ToolMessage(content, tool_call_id=call, name=row.get("name"), id=row.get("id"))
+        return kind(content=content, id=row.get("id"))
+
+
+_KINDS: dict[str, type[BaseMessage]] = {
+    "assistant": AIMessage,
+    "tool": ToolMessage,
+    "system": SystemMessage,
+}
+
+
+def _answer(row: Row, content: Any, original: Any) -> AIMessage:
+    calls = row.get("tool_calls") or []
+    invalid = [call for call in calls if call.get("type") == "invalid_tool_call"]
+    valid = [_call(call) for call in calls if call not in invalid]
+    changed = {"content": content, "tool_calls": valid, "invalid_tool_calls": invalid}
+    if original is None:
+        return AIMessage(**changed, id=row.get("id"))
+    # OpenAI's own form of the calls, which LangChain would send where `tool_calls` is empty.
+    more = {key: v for key, v in original.additional_kwargs.items() if key != "tool_calls"}
+    return AIMessage.model_copy(original, update={**changed, "additional_kwargs": more})
+
+
+def _call(call: dict[str, Any]) -> dict[str, Any]:
+    """A call, with arguments as an object, wherever the engine has written them as text."""
+    arguments = call.get("args")
+    if isinstance(arguments, str):
+        arguments = json.loads(arguments)
+    return {"name": call["name"], "args": arguments, "id": call.get("id"), "type": "tool_call"}
+
+
+def _content(content: Any) -> Any:
+    if not isinstance(content, list):
+        return content
+    return [_block(block) for block in content if not _is_call(block)]
+
+
+def _is_call(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") in _CALLS
+
+
+def _block(block: Any) -> dict[str, Any]:
+    if isinstance(block, str):
+        return {"type": "text", "text": block}
+    kind = block.get("type")
+    if kind in _SAME:
+        return block  # type: ignore[no-any-return]
+    if kind == "image":
+        return {"type": "image_url", "image_url": {"url": _address(block)}, HOST: block}
+    if kind == "reasoning":
+        # OpenAI refuses a call without the reasoning before it, as Anthropic does signed thinking.
+        return {"type": "reasoning.encrypted", "data": _rendered(block), HOST: block}
+    return {"type": "text", "text": _rendered(block), HOST: block}
+
+
+def _block_of_langchain(block: dict[str, Any]) -> Any:
+    """A block of a row, as it was in the message where the engine left it so."""
+    own = block.get(HOST)
+    if own is None:
+        return block
+    if block["type"] == "text" and block["text"] != _rendered(own):
+        return {"type": "text", "text": block["text"]}
+    return own
+
+
+def _address(block: dict[str, Any]) -> str:
+    """The address of a picture in any of LangChain's and Anthropic's forms."""
+    inner = block.get("source")
+    source = inner if isinstance(inner, dict) else block
+    data = source.get("base64") or source.get("data")
+    if data is None:
+        return str(source.get("url") or source.get("file_id") or "")
+    kind = source.get("mime_type") or source.get("media_type") or "image/png"
+    return f"data:{kind};base64,{data}"
+
+
+def _rendered(block: dict[str, Any]) -> str:
+    return json.dumps(block, default=str, sort_keys=True)

@@ -1,0 +1,30 @@
+"""The code of each host's guide runs as it stands there, in an empty file and without a key."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.python.blocks import BLOCK, ROOT, text_of
+
+from .listed import GUIDES, require
+
+
+@pytest.mark.parametrize("module", GUIDES)
+def test_the_code_of_a_guide_runs(module, tmp_path):
+    require(module)
+    script = tmp_path / "new.py"
+    script.write_text("\n".join(BLOCK.findall(text_of(GUIDES[module]))), encoding="utf-8")
+    provider = ROOT / "examples/local_provider.py"
+    ran = subprocess.run(
+        [sys.executable, str(provider), str(script), "272000"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip().endswith("done")
