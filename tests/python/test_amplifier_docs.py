@@ -7,7 +7,7 @@ import pytest
 from ullage.amplifier import PersistentContextManager
 from ullage.amplifier.configuration import arguments
 
-from .test_docs import text_of
+from .blocks import text_of
 
 
 def test_the_mount_plan_of_the_guide_is_understood():

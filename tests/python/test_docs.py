@@ -8,8 +8,7 @@ import inspect
 import re
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,6 +17,9 @@ from .blocks import BLOCK, ROOT, text_of
 from .hosts.listed import GUIDES
 from .pages import PAGES, Page
 from .public import MODULES
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")

@@ -12,7 +12,7 @@ import pytest
 import ullage
 from ullage._engine.logger import Logger
 
-from .test_docs import ROOT, text_of
+from .blocks import ROOT, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""What the adapters of hosts share whose requests are those of a ``View``."""
+"""What the adapters of hosts share."""

@@ -6,7 +6,8 @@ import threading
 from typing import TYPE_CHECKING
 
 from ullage import ContextManager, MemoryStore, PolicyError
-from ullage.models.catalog import BUILT_IN, ModelLimits
+from ullage._hosts.checks import require_engine
+from ullage.models.catalog import ModelLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,8 +41,7 @@ class Engines:
     ) -> None:
         given: Mapping[str, object] = {"policy": policy, "store": store, "model": model}
         named = [name for name, value in given.items() if value is not None]
-        if engine is not None and not isinstance(engine, ContextManager):
-            raise PolicyError(f"engine: it is a {type(engine).__name__}, not a ContextManager")
+        require_engine(engine)
         if engine is not None and named:
             raise PolicyError(f"{named[0]}: the engine has its own; give one of them")
         self._given = engine
@@ -62,7 +62,7 @@ class Engines:
 
         Args:
             model: Its id, if the host knows it.
-            window: Its tokens as the host knows them; used for a model that ullage does not know.
+            window: Its tokens, where the host knows them.
         """
         if self._given is not None:
             return self._given
@@ -76,8 +76,8 @@ class Engines:
 
     def _engine(self, name: str, window: int | None) -> ContextManager:
         policy = self._policy
-        if policy is None and window is not None and BUILT_IN.limits(name).source == "default":
+        if policy is None and window is not None:
             policy = ModelLimits(name, window, window, None, "override").policy()
         return ContextManager(
-            policy, store=self.store, model=name or "unknown", format=self._format, append_only=True
+            policy, store=self.store, model=name or None, format=self._format, append_only=True
         )

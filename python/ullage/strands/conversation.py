@@ -24,6 +24,7 @@ from ullage import ContextManager, PolicyError, UllageError
 from ullage._engine.calling import is_in_event_loop
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Steps, arun, run
+from ullage._hosts.checks import require_engine
 from ullage.strands.agents import PerAgent, last_answer
 from ullage.strands.budget import accepted_options, reduce_to_budget
 from ullage.strands.engines import (
@@ -34,7 +35,6 @@ from ullage.strands.engines import (
     observe,
     reducing,
     reduction,
-    require_engine,
 )
 from ullage.strands.estimate import prompt_token_limit
 from ullage.strands.layers import (

@@ -26,6 +26,7 @@ from ullage import (
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Step
 from ullage._engine.warning import warn
+from ullage._hosts.checks import require_engine
 from ullage.stores.retrieval import DEFAULT_LIMIT
 from ullage.stores.tools import RetrievalTool
 from ullage.strands.agents import model_id, model_window, tool_specs, usage_counts
@@ -58,24 +59,6 @@ _MOST_REFUSALS = 10
 _reducing: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
     "ullage_reducing", default=()
 )
-
-
-def require_engine(engine: Any) -> None:
-    """Raises an error if this is not an engine.
-
-    Raises:
-        PolicyError: If it is neither a ``ContextManager`` nor None.
-    """
-    if engine is None or isinstance(engine, ContextManager):
-        return
-    if isinstance(engine, Policy):
-        name = "policy"
-    elif isinstance(engine, str):
-        name = "model"
-    else:
-        name = "store" if hasattr(engine, "put") and hasattr(engine, "get") else ""
-    remedy = f"; give it as {name}=" if name else ""
-    raise PolicyError(f"engine must be a ContextManager; got {type(engine).__name__}{remedy}")
 
 
 def engine_factory(

@@ -24,8 +24,9 @@ from ullage._core import is_retrieved, reference_of, references_in
 from ullage._engine.artifact_writer import ArtifactWriter
 from ullage._engine.logger import Logger
 from ullage._engine.steps import arun
+from ullage._hosts.checks import require_engine
 from ullage.strands.agents import PerAgent
-from ullage.strands.engines import require_engine, shrink_result
+from ullage.strands.engines import shrink_result
 from ullage.strands.settings import PREFIX, CascadeSettings
 
 if TYPE_CHECKING:

@@ -242,7 +242,7 @@ def test_two_conversations_of_one_adapter_do_not_mix(host):
     ("arguments", "message"),
     [
         pytest.param({"engine": engine_of(), "policy": SMALL}, "policy: the engine has", id="both"),
-        pytest.param({"engine": SMALL}, "engine: it is a Policy", id="no-engine"),
+        pytest.param({"engine": SMALL}, "got Policy; give it as policy=", id="no-engine"),
         pytest.param({"policy": 8_000}, "policy: it is a int", id="no-policy"),
         pytest.param({"store": ullage.MemoryStore}, "store: it is the class", id="class"),
     ],
