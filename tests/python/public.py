@@ -22,6 +22,7 @@ MODULES = (
     "ullage.supyagent",
     "ullage.valis",
     "ullage.replay",
+    "ullage.stores",
 )
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -1,6 +1,30 @@
 """Keeping content and conversations, and reading them back."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ullage._core import FileStore, MemoryStore
 from ullage.stores.protocol import FullStore, Store
 
-__all__ = ["FileStore", "FullStore", "MemoryStore", "Store"]
+if TYPE_CHECKING:
+    from ullage.stores.shared import Cell, SharedStore
+    from ullage.stores.sqlite import SQLiteStore
+
+__all__ = [
+    "Cell",
+    "FileStore",
+    "FullStore",
+    "MemoryStore",
+    "SQLiteStore",
+    "SharedStore",
+    "Store",
+]
+
+# Imported on first use: each needs a client, and sqlite3 takes as long as ullage itself.
+_PLACES = {"Cell": "shared", "SQLiteStore": "sqlite", "SharedStore": "shared"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        return getattr(import_module(f"ullage.stores.{_PLACES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

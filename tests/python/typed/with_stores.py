@@ -1,0 +1,20 @@
+"""A user's program: stores that processes and machines share."""
+
+from __future__ import annotations
+
+from typing_extensions import assert_type
+
+import ullage
+from ullage.stores import Cell, SharedStore, SQLiteStore
+
+
+def use(store: SharedStore) -> None:
+    full: ullage.FullStore = store
+    print(ullage.ContextManager(store=full), store.clean(["bash-0123456789abcdef"]))
+    cell = store.read_cell("state")
+    assert_type(cell, Cell | None)
+    assert_type(store.write_cell("state", b"{}", cell.version if cell else None), str | None)
+    store.close()
+
+
+use(SQLiteStore("outputs.db", session="alice/42", keep_for=30 * 86_400, timeout=5))
