@@ -75,7 +75,7 @@ def validate(messages: Sequence[Any], format: str | None = None) -> list[Violati
 
     Every provider wants calls and results to stay together; the others' demands differ: Bedrock's
     roles alternate, Anthropic takes no blank text, Gemini lets a call wait at the end. The rules,
-    with the providers' own words, are in ``docs/concepts.md``.
+    with the providers' own words, are in ``docs/formats.md``.
 
     Args:
         messages: The messages as they would be sent.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import contextlib
 import inspect
+import io
 import re
 import subprocess
 import sys
@@ -19,8 +21,11 @@ from .pages import PAGES, Page
 from .public import MODULES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+# Such a block right after one of Python shows what that one prints.
+PRINTED = re.compile(r"\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -35,38 +40,52 @@ ALL = sorted(
 )
 
 
-def blocks_of(page: str) -> list[Any]:
-    """The compiled blocks of a page, which know their lines in it."""
+def blocks_of(page: str) -> list[tuple[Any, str | None]]:
+    """Returns each block of a page, compiled with its lines, and the output that the page shows."""
     text = text_of(page)
-    compiled = []
+    blocks = []
     for found in BLOCK.finditer(text):
         above = "\n" * text.count("\n", 0, found.start(1))
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        compiled.append(compile(above + found[1], page, "exec", flags))
-    return compiled
+        shown = PRINTED.match(text, found.end())
+        code = compile(above + found[1], page, "exec", flags)
+        blocks.append((code, shown and shown[1]))
+    return blocks
 
 
-def run(page: str, known: Page, names: dict[str, Any]) -> None:
+def run(page: str, known: Page, names: dict[str, Any]) -> str:
+    """Runs the blocks of a page, compares their output with the page, and returns all of it."""
+    outputs = []
+
+    @contextlib.contextmanager
+    def checked(shown: str | None) -> Iterator[None]:
+        known.before(names)
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            yield
+        outputs.append(output.getvalue())
+        assert shown is None or outputs[-1].rstrip() == shown.rstrip()
+
     async def run_awaiting() -> None:
-        for block in blocks:
-            known.before(names)
-            if inspect.iscoroutine(running := eval(block, names)):
-                await running
+        for block, shown in blocks:
+            with checked(shown):
+                if inspect.iscoroutine(running := eval(block, names)):
+                    await running
 
     blocks = blocks_of(page)
-    if any(block.co_flags & inspect.CO_COROUTINE for block in blocks):
+    if any(block.co_flags & inspect.CO_COROUTINE for block, _ in blocks):
         asyncio.run(run_awaiting())
-        return
-    for block in blocks:
-        known.before(names)
-        exec(block, names)
+    else:
+        for block, shown in blocks:
+            with checked(shown):
+                exec(block, names)
+    return "".join(outputs)
 
 
 @pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")  # ADK's own compaction is
 @pytest.mark.parametrize(
     "page", [page for page in ALL if BLOCK.search(text_of(page)) and page not in APART]
 )
-def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
+def test_the_code_of_a_page_runs_and_prints_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     known = PAGES.get(page, Page())
     names = known.names()
@@ -76,8 +95,7 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
             command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
         ).stdout
     else:
-        run(page, known, names)
-        printed = capsys.readouterr().out
+        printed = run(page, known, names)
     known.after(names, printed, tmp_path)
 
 
@@ -184,7 +202,7 @@ def test_every_link_leads_somewhere(page):
 )
 def test_a_link_that_leads_nowhere_is_seen(target, what):
     assert what in str(problem_of("docs/README.md", target))
-    assert problem_of("docs/README.md", "concepts.md#the-ladder") is None
+    assert problem_of("docs/README.md", "policies.md#the-ladder") is None
 
 
 def test_the_site_has_every_page():

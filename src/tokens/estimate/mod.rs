@@ -60,7 +60,7 @@ enum Reading {
 /// Estimates the tokens of a text without its vocabulary.
 ///
 /// One pass over the text at memory speed, in integers, so that every machine gives the same answer. What it was fitted
-/// on and how far it is off is in `docs/concepts.md`.
+/// on and how far it is off is in `docs/counting.md`.
 ///
 /// ```
 /// use ullage::tokens::{CountTokens, Estimate, TextKind};

@@ -106,7 +106,7 @@ fn prose_and_random_letters_are_near_to_what_they_are_compared_with() {
         char::from(b'a' + u8::try_from((state >> 33) % 26).unwrap())
     };
     let letters: String = (0..20_000).map(|_| letter()).collect();
-    let prose = [include_str!("../../../docs/concepts.md"), include_str!("../../../CONTRIBUTING.md")].concat();
+    let prose = [include_str!("../../../docs/policies.md"), include_str!("../../../CONTRIBUTING.md")].concat();
     for text in [letters, prose] {
         let expected = Exact::new(Encoding::O200kBase).count(&text, TextKind::Prose) as f64 * 1.28;
         let ratio = Estimate::claude().count(&text, TextKind::Prose) as f64 / expected;
