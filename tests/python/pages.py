@@ -128,13 +128,6 @@ def _judge_adk_data(names: Names, _: str, __: Path) -> None:
     assert response.response["metadata"]["handling_mode"] == "template_core"
 
 
-def _judge_amplifier(_: Names, printed: str, __: Path) -> None:
-    said = printed.splitlines()
-    assert re.fullmatch(r"\d\d messages of 121", said[0])
-    assert said[1].startswith("1 message in ")
-    assert re.fullmatch(r"1\d,\d{3} tokens, \d,\d{3} saved|\d+ tokens, \d+ saved", said[2])
-
-
 class _Agent:
     async def run(self, given: str, *, stateless: bool) -> str:
         return "## Session Intent\nBuild the app"
@@ -171,7 +164,6 @@ PAGES = {
     "docs/adk.md": Page(_adk, after=_judge_adk),
     "docs/adk-data.md": Page(_adk_data, after=_judge_adk_data),
     "docs/migrate-from-sre-agent.md": Page(_adk, after=_judge_sre_agent),
-    "docs/amplifier.md": Page(after=_judge_amplifier),
     "docs/supyagent.md": Page(lambda: {"client": Client()}),
     "docs/valis.md": Page(lambda: {"agent": _Agent()}),
     "docs/counting.md": Page(_counting),
