@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from ullage._engine.logger import Logger
@@ -54,10 +54,18 @@ PRESERVE_LAST_LEAST = 8
 PRESERVE_LAST_SHARE = 0.15
 PRESERVE_SHARE_MOST = 0.5
 
-
-def _setting(default: Any, least: float, most: float = math.inf) -> Any:
-    """A field with the range of its variable."""
-    return field(default=default, metadata={"range": (least, most)})
+# The ranges of the variables. A share of nothing would reduce always, a share of all never.
+_RANGES: dict[str, tuple[float, float]] = {
+    "context_limit": (1, math.inf),
+    "prompt_telemetry_threshold": (0.1, 0.95),
+    "prompt_cache_relax": (0.0, 0.3),
+    "tool_compress_truncate": (1, math.inf),
+    "tool_max_result_chars": (1, math.inf),
+    "tool_result_artifact_threshold": (1, math.inf),
+    "conversation_window": (1, math.inf),
+    "conversation_preserve_first": (0, math.inf),
+    "conversation_preserve_last": (0, math.inf),
+}
 
 
 @dataclass(frozen=True)
@@ -77,17 +85,16 @@ class CascadeSettings:
         conversation_preserve_last: Messages of the last zone; None for a share of the window.
     """
 
-    # A share of nothing would reduce always, a share of all never.
-    context_limit: int = _setting(UNKNOWN_WINDOW, 1)
-    prompt_telemetry_threshold: float = _setting(0.65, 0.1, 0.95)
-    prompt_cache_relax: float = _setting(0.1, 0.0, 0.3)
+    context_limit: int = UNKNOWN_WINDOW
+    prompt_telemetry_threshold: float = 0.65
+    prompt_cache_relax: float = 0.1
     prompt_cache_hint: bool = False
-    tool_compress_truncate: int = _setting(8_000, 1)
-    tool_max_result_chars: int = _setting(30_000, 1)
-    tool_result_artifact_threshold: int = _setting(10_000, 1)
-    conversation_window: int = _setting(100, 1)
-    conversation_preserve_first: int = _setting(1, 0)
-    conversation_preserve_last: int | None = _setting(None, 0)
+    tool_compress_truncate: int = 8_000
+    tool_max_result_chars: int = 30_000
+    tool_result_artifact_threshold: int = 10_000
+    conversation_window: int = 100
+    conversation_preserve_first: int = 1
+    conversation_preserve_last: int | None = None
 
     @classmethod
     def from_env(
@@ -103,13 +110,15 @@ class CascadeSettings:
         """
         environ = os.environ if environ is None else environ
         given: dict[str, Any] = {}
-        for setting in fields(cls):
-            name = prefix + setting.name.upper()
-            if text := environ.get(name, "").strip():
-                try:
-                    given[setting.name] = _value(setting, text)
-                except ValueError as error:
-                    logger.warning("variable=<%s>, error=<%s> | the default is used", name, error)
+        for field in fields(cls):
+            name = prefix + field.name.upper()
+            text = environ.get(name, "").strip()
+            if not text:
+                continue
+            try:
+                given[field.name] = _value(field.name, text)
+            except ValueError as error:
+                logger.warning("variable=<%s>, error=<%s> | the default is used", name, error)
         return replace(cls(), **given)
 
     def relaxed_threshold(self, *, cached: bool) -> float:
@@ -132,15 +141,15 @@ def zones(window: int, first: int, last: int | None) -> tuple[int, int]:
     return first, min(max(0, last), max(0, most - first))
 
 
-def _value(setting: Field[Any], text: str) -> Any:
-    if isinstance(setting.default, bool):
+def _value(name: str, text: str) -> Any:
+    if name == "prompt_cache_hint":
         return text.lower() in {"1", "true", "yes", "on"}
     number = float(text)
     if math.isnan(number):
         raise ValueError("it is not a number")
-    least, most = setting.metadata["range"]
-    number = min(max(number, least), most)
-    if isinstance(setting.default, float):
+    low, high = _RANGES[name]
+    number = min(max(number, low), high)
+    if name in {"prompt_telemetry_threshold", "prompt_cache_relax"}:
         return number
     if math.isinf(number):
         raise ValueError("it is without end")
