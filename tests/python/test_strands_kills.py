@@ -19,7 +19,7 @@ from strands.session.file_session_manager import FileSessionManager
 
 from tests.python.lengths import first
 from tests.python.players import TASK, fetch
-from tests.python.test_strands_plugin import WINDOW, engine_of
+from tests.python.test_strands_engines import WINDOW, engine_of
 from tests.python.test_strands_summarizing import Summarizer
 from ullage.strands import (
     ContextPlugin,

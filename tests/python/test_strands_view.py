@@ -15,7 +15,7 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from demo.rules import check_history
 from tests.python.players import TASK, Player, fetch, size_of
-from tests.python.test_strands_plugin import WINDOW, engine_of, results_of
+from tests.python.test_strands_engines import WINDOW, engine_of, results_of
 from ullage.strands import ContextView
 
 # Older versions of Strands do not have the seam.
