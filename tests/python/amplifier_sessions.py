@@ -15,20 +15,19 @@ NOTICE = "context-compaction"
 
 
 class Hooks:
-    """Amplifier's hooks, which note for which budgets a compaction was."""
+    """Amplifier's hooks, as far as a context calls them."""
 
     def __init__(self) -> None:
-        self.budgets: list[int] = []
+        self.events: list[tuple[str, dict[str, Any]]] = []
 
     @property
     def compactions(self) -> int:
-        """The number of requests."""
-        return len(self.budgets)
+        """The number of compactions."""
+        return sum(event == "context:compaction" for event, _ in self.events)
 
     async def emit(self, event: str, data: dict[str, Any]) -> None:
-        """Hears of an event."""
-        if event == "context:compaction":
-            self.budgets.append(data["budget"])
+        """Notes an event."""
+        self.events.append((event, data))
 
 
 def session(form: str, steps: int, *, lines: int = 40) -> list[dict[str, Any]]:

@@ -79,18 +79,6 @@ def test_whatever_budgets_come_each_request_fits_and_ends_with_the_newest(strate
     asyncio.run(run())
 
 
-def test_requests_of_two_budgets_at_once_both_fit():
-    context = SimpleContextManager(LARGE, compaction_strategy="smart")
-
-    async def run():
-        await context.set_messages(session("openai", 60))
-        for number in range(100, 130):
-            await called_once(context, number)
-            await asyncio.gather(*(asked(context, budget) for budget in (LARGE, SMALL) * 2))
-
-    asyncio.run(run())
-
-
 def test_a_file_that_is_opened_again_by_the_same_context_goes_on(tmp_path):
     context = PersistentContextManager(tmp_path / "session.jsonl", max_tokens=LARGE)
 
@@ -103,24 +91,6 @@ def test_a_file_that_is_opened_again_by_the_same_context_goes_on(tmp_path):
         await context.close()
 
     asyncio.run(run())
-
-
-def test_each_compaction_is_exported(tmp_path):
-    hooks = Hooks()
-    path = tmp_path / "session.jsonl"
-
-    async def run():
-        context = PersistentContextManager(
-            path, max_tokens=LARGE, hooks=hooks, export_on_compact=True
-        )
-        await context.set_messages(session("openai", 60))
-        await asked(context, LARGE)
-        await asked(context, SMALL)
-        await context.close()
-
-    asyncio.run(run())
-    assert hooks.compactions > 1
-    assert len(list(tmp_path.glob("*.jsonl*"))) >= 1 + hooks.compactions
 
 
 def test_system_messages_that_take_the_budget_are_an_error_of_their_own():
@@ -240,30 +210,6 @@ def test_requests_of_new_budgets_while_messages_come():
             add(), ask(range(9_000, 3_000, -900)), ask(range(3_000, 20_000, 1_700))
         )
         assert contents(await asked(context, LARGE))[-1] == messages[-1]["content"]
-
-    asyncio.run(run())
-
-
-@pytest.mark.parametrize("strategy", ["simple", "smart"])
-@pytest.mark.parametrize("budgets", [(LARGE,), (SMALL,), (LARGE, SMALL), (1_500, 40_000)])
-def test_a_resumed_session_sends_what_its_last_requests_showed(tmp_path, strategy, budgets):
-    def opened():
-        return PersistentContextManager(
-            tmp_path / "session.jsonl", max_tokens=LARGE, compaction_strategy=strategy
-        )
-
-    async def run():
-        context = opened()
-        for message in session("openai", 60):
-            await context.add_message(message)
-        before = [await asked(context, budget) for budget in budgets]
-        stats = context._last_compaction_stats
-        await context.close()
-        again = opened()
-        await again.initialize()
-        assert again._last_compaction_stats == (stats or again._last_compaction_stats)
-        assert [await asked(again, budget) for budget in budgets] == before
-        await again.close()
 
     asyncio.run(run())
 
