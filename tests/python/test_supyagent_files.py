@@ -61,19 +61,12 @@ def test_a_file_of_supyagent_is_read(tmp_path):
     assert made.get_trigger_status(messages)["messages_since_summary"] == 5
 
 
-def test_a_summary_of_another_history_is_not_used(tmp_path):
-    path = tmp_path / "summary.json"
-    path.write_text(json.dumps(SUMMARY))
-    made = ContextManager("gpt-4", summary_storage_path=path)
-    messages = [{"role": "user", "content": "Hi"}] * 4
-    assert made.build_messages_for_llm("System", messages)[1:] == messages
-
-
 def test_a_file_of_supyagent_is_about_the_first_conversation_that_it_is_used_for(tmp_path):
     path = tmp_path / "summary.json"
     path.write_text(json.dumps(SUMMARY))
     made = ContextManager("gpt-4", summary_storage_path=path)
     first, other = ([{"role": "user", "content": f"{n}{name}"} for n in range(9)] for name in "ab")
+    assert made.build_messages_for_llm("System", first[:4])[1:] == first[:4]
     assert "5 previous" in str(made.build_messages_for_llm("System", first))
     assert made.build_messages_for_llm("System", other)[1:] == other
     assert "5 previous" in str(made.build_messages_for_llm("System", first))
@@ -273,6 +266,10 @@ def test_without_automatic_summaries_the_policy_makes_none():
     assert "summarize" not in policy.stages
     assert policy.max_messages is None
     assert policy.low == ullage.Policy.preset("supyagent").low
+    settings = ContextSettings.from_dict({"context": {"auto_summarize": False}, "model": "gpt-4o"})
+    messages = [{"role": "user", "content": "word"}] * 40
+    assert not settings.manager().should_summarize(messages)
+    assert ContextSettings(model="gpt-4o").manager().should_summarize(messages)
 
 
 @pytest.mark.parametrize(
@@ -325,13 +322,6 @@ def test_settings_that_cannot_be_read_are_said(text, says, tmp_path):
         ContextSettings.load(tmp_path / "missing.yaml")
     with pytest.raises(ullage.PolicyError, match="give one"):
         ContextSettings().manager()
-
-
-def test_a_setting_against_summaries_reaches_the_manager():
-    settings = ContextSettings.from_dict({"context": {"auto_summarize": False}, "model": "gpt-4o"})
-    messages = [{"role": "user", "content": "word"}] * 40
-    assert not settings.manager().should_summarize(messages)
-    assert ContextSettings(model="gpt-4o").manager().should_summarize(messages)
 
 
 def test_lines_behind_a_summary_give_way_before_its_words(tmp_path):

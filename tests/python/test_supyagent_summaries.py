@@ -99,6 +99,20 @@ def test_the_status_has_supyagents_keys():
 # Summaries.
 
 
+@pytest.mark.parametrize("reminders", [False, True])
+def test_a_summary_never_parts_a_call_from_its_results(reminders):
+    messages = history(8, parallel=3)
+    for place in reversed([n for n, m in enumerate(messages) if reminders and m["role"] == "tool"]):
+        messages.insert(place + 1, {"role": "system", "content": f"reminder {place}"})
+    for up_to in range(4, len(messages)):
+        made = manager(llm=Client())
+        summary = made.generate_summary(messages, up_to)
+        assert summary.content == "## Current State\n- all is well"
+        built = made.build_messages_for_llm("s", messages)
+        assert broken_pairs(built) == []
+        assert "no longer in this conversation" not in str(built)
+
+
 def test_a_summary_stands_for_all_but_the_recent_messages():
     client = Client("## Current State\n- step 9")
     made, messages = manager(llm=client), history(20)
@@ -147,18 +161,6 @@ def test_the_next_summary_goes_on_from_the_last():
     assert made.summary.messages_summarized == len(history(30)) - 6
 
 
-def test_a_summary_never_parts_a_call_from_its_results():
-    messages = history(8, parallel=3)
-    for up_to in range(len(messages)):
-        made = manager(llm=Client())
-        try:
-            made.generate_summary(messages, up_to)
-        except ValueError:
-            assert up_to == 0 or messages[up_to + 1 : up_to + 2]
-            continue
-        assert broken_pairs(made.build_messages_for_llm("s", messages)) == []
-
-
 @pytest.mark.parametrize("up_to", [None, 0, 90, 97, 100, 10**6])
 def test_the_recent_messages_are_never_summarized(up_to):
     messages = history(20)
@@ -167,13 +169,6 @@ def test_the_recent_messages_are_never_summarized(up_to):
     assert summary.last_message_idx < len(messages) - 6
     built = made.build_messages_for_llm("s", messages)
     assert all(now is then for now, then in zip(built[-6:], messages[-6:], strict=True))
-
-
-def test_where_there_are_only_recent_messages_there_is_nothing_to_summarize():
-    client = Client()
-    with pytest.raises(ValueError, match="No messages to summarize"):
-        manager(llm=client).generate_summary(history(1))
-    assert client.prompts == []
 
 
 def test_system_messages_in_the_middle_are_summarized_with_the_others():
@@ -211,32 +206,6 @@ def test_another_conversation_gets_no_summary_of_this_one():
     other = [{"role": "user", "content": f"Something else {n}"} for n in range(150)]
     assert made.build_messages_for_llm("s", other)[1:] == other
     assert made.context_status(other).summary is None
-
-
-def test_a_reminder_among_the_results_of_a_call_parts_none_of_them_from_it():
-    messages = history(8, parallel=3)
-    for place in reversed([n for n, m in enumerate(messages) if m["role"] == "tool"]):
-        messages.insert(place + 1, {"role": "system", "content": f"reminder {place}"})
-    for up_to in range(4, len(messages) - 6):
-        made = manager(llm=Client())
-        made.generate_summary(messages, up_to)
-        assert "no longer in this conversation" not in str(
-            made.build_messages_for_llm("s", messages)
-        )
-
-
-def test_a_few_words_can_be_summarized_too():
-    messages = [
-        {"role": "user", "content": "What is Python?"},
-        {"role": "assistant", "content": "Python is a programming language."},
-        {"role": "user", "content": "Tell me more"},
-        {"role": "assistant", "content": "It's widely used."},
-        {"role": "user", "content": "Thanks"},
-    ]
-    made = manager(llm=Client("Summary: User asked about X."), min_recent_messages=2)
-    summary = made.generate_summary(messages, up_to_idx=2)
-    assert summary.content == "Summary: User asked about X."
-    assert summary.messages_summarized == 3
 
 
 def test_requests_that_were_the_last_once_do_not_stay_for_ever():
@@ -299,8 +268,11 @@ def test_nothing_new_is_not_summarized_again():
 def test_without_a_client_or_messages_there_is_no_summary():
     with pytest.raises(ValueError, match="LLM client required"):
         manager().generate_summary(history(20))
-    with pytest.raises(ValueError, match="No messages to summarize"):
-        manager(llm=Client()).generate_summary([], up_to_idx=0)
+    for messages in ([], history(1)):
+        client = Client()
+        with pytest.raises(ValueError, match="No messages to summarize"):
+            manager(llm=client).generate_summary(messages, up_to_idx=0)
+        assert client.prompts == []
     with pytest.raises(ullage.PolicyError, match="no chat"):
         manager(llm=print).generate_summary(history(20))
 

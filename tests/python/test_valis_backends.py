@@ -1,7 +1,6 @@
 """The place of Valis' files: a folder, or any backend, whatever it does."""
 
 import asyncio
-import copy
 import json
 from types import SimpleNamespace
 
@@ -16,7 +15,7 @@ from ullage.valis import (
 )
 from ullage.valis.notes import SummaryNote, summary_note
 
-from .valis_sessions import conversation, middleware, run
+from .valis_sessions import Kept, conversation, middleware, run
 
 
 def over(backend, limit=5_000):
@@ -28,23 +27,18 @@ def over(backend, limit=5_000):
 class Memory:
     """A backend that only writes, and has to be awaited."""
 
-    def __init__(self, error=None):
+    def __init__(self) -> None:
         self.files: dict[str, str] = {}
-        self.error = error
 
     async def write_file(self, path, content):
         await asyncio.sleep(0)
-        if self.error:
-            raise self.error
         self.files[path] = content
 
 
 def test_any_backend_that_writes_files_will_do():
     backend = Memory()
     assert isinstance(backend, FilesystemBackend)
-    made = ContextManagementMiddleware(
-        ContextConfig(model_context_limits={"small": 5_000}), backend
-    )
+    made = over(backend)
     made.process_tool_result("word " * 30_000, "query", "1")
     run(made.manage_context(conversation(20), "small"))
     assert {path.split("/")[1] for path in backend.files} == {
@@ -52,21 +46,6 @@ def test_any_backend_that_writes_files_will_do():
         "tool_inputs",
         "conversation_history",
     }
-
-
-def test_a_backend_that_cannot_write_loses_nothing():
-    backend = Memory(OSError(28, "No space left"))
-    made = ContextManagementMiddleware(
-        ContextConfig(model_context_limits={"small": 5_000}), backend
-    )
-    messages = conversation(20)
-    before = copy.deepcopy(messages)
-    with pytest.raises(ullage.StoreError, match="No space left"):
-        made.process_tool_result("word " * 30_000, "query", "1")
-    with pytest.raises(ullage.StoreError):
-        run(made.manage_context(messages, "small"))
-    assert messages == before
-    assert made.compaction_history == []
 
 
 @pytest.mark.parametrize(
@@ -80,38 +59,12 @@ def test_no_name_leads_out_of_the_folder(name, tmp_path):
     assert {file.name for file in tmp_path.iterdir()} == {"files"}
 
 
-def test_a_backend_of_a_folder_refuses_other_paths(tmp_path):
-    backend = FolderBackend(tmp_path / "files")
-    (tmp_path / "secret").write_text("key")
-    for path in ("../secret", "/../secret", "/a/../../secret"):
-        with pytest.raises(ullage.StoreError, match="leads out"):
-            backend.read_file(path)
-        with pytest.raises(ullage.StoreError):
-            backend.write_file(path, "x")
-    backend.write_file("/a", "x\r\ny\ud800")
-    (tmp_path / "files" / "link").symlink_to(tmp_path)
-    with pytest.raises(ullage.StoreError):
-        backend.read_file("/link/secret")
-    assert backend.read_file("/a") == "x\r\ny\ud800"
-    assert (tmp_path / "secret").read_text() == "key"
-
-
 def test_without_a_backend_there_is_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = ContextManagementMiddleware()
     assert list(tmp_path.iterdir()) == []
     made.process_tool_result("<|endoftext|> " * 20_000, "query", "1")
     assert len(list((tmp_path / ".valis" / "tool_outputs").iterdir())) == 1
-
-
-class Kept:
-    """A backend that keeps files in memory."""
-
-    def __init__(self):
-        self.files: dict[str, str] = {}
-
-    def write_file(self, path, content):
-        self.files[path] = content
 
 
 class WritesOnce(Kept):
@@ -191,21 +144,30 @@ def test_histories_are_whole_over_any_backend(make):
 
 
 @pytest.mark.parametrize(
-    "said",
-    [False, {"error": "quota"}, SimpleNamespace(error="quota"), SimpleNamespace(error=OSError())],
-    ids=["false", "dict", "object", "exception"],
+    "answer",
+    [
+        OSError("quota"),
+        False,
+        {"error": "quota"},
+        SimpleNamespace(error="quota"),
+        SimpleNamespace(error=OSError()),
+    ],
+    ids=["raises", "false", "dict", "object", "exception"],
 )
-def test_a_backend_that_says_that_it_could_not_write_is_believed(said):
-    class Says:
+def test_a_backend_that_could_not_write_loses_nothing(answer):
+    class Full:
         def write_file(self, path, content):
-            return said
+            if isinstance(answer, OSError):
+                raise answer
+            return answer
 
     messages = conversation(20)
-    made = over(Says())
+    made = over(Full())
     with pytest.raises(ullage.StoreError, match="could not write"):
         run(made.manage_context(messages, "small"))
     with pytest.raises(ullage.StoreError):
         made.process_tool_result("word " * 30_000, "query", "1")
+    assert messages == conversation(20)
     assert made.compaction_history == []
 
 
@@ -229,6 +191,8 @@ def test_a_folder_can_be_searched_whatever_else_is_in_it(tmp_path):
     (tmp_path / "files" / "picture").write_bytes(b"\xff\xfe word")
     assert backend.grep("the word") == ["/a.txt:1:the word"]
     assert backend.ls() == ["/a.txt", "/picture"]
+    backend.write_file("/b", "x\r\ny\ud800")
+    assert backend.read_file("/b") == "x\r\ny\ud800"
     with pytest.raises(ullage.StoreError, match="cannot be used"):
         backend.grep("(")
     for path in ("/", "", "."):

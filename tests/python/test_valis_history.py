@@ -10,7 +10,7 @@ import ullage
 from ullage.valis import ContextConfig, ContextManagementMiddleware
 
 from .histories import broken_pairs, random_history
-from .valis_sessions import conversation, middleware, parted, run
+from .valis_sessions import Kept, conversation, middleware, parted, run
 
 
 def histories(backend):
@@ -32,18 +32,15 @@ def grown(made, messages, state=(), faults=parted, agent=None):
     return left
 
 
-def anthropic_session(turns):
-    messages = []
-    for n in range(turns):
-        call = {"type": "tool_use", "id": f"toolu_{n}", "name": "look", "input": {"at": n}}
-        result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": f"found {n} " * 40}
-        messages += [
-            {"role": "user", "content": [{"type": "text", "text": f"Look at {n}."}]},
-            {"role": "assistant", "content": [call]},
-            {"role": "user", "content": [result]},
-            {"role": "assistant", "content": [{"type": "text", "text": f"Seen {n}."}]},
-        ]
+def with_reminders(messages):
+    """The messages, with system messages among them that came later."""
+    for place in range(len(messages) - 1, 0, -10):
+        if messages[place]["role"] == "user":
+            messages.insert(place, {"role": "system", "content": f"Reminder {place}"})
     return messages
+
+
+SAME = [{"role": "user", "content": "go " * 80}, {"role": "assistant", "content": "ok " * 80}]
 
 
 @pytest.mark.parametrize("restarts", [False, True], ids=["one process", "a process a request"])
@@ -52,6 +49,8 @@ def anthropic_session(turns):
     [
         pytest.param(conversation(40, lines=20), parted, id="ai-sdk"),
         pytest.param(random_history(3, 90), broken_pairs, id="openai"),
+        pytest.param(with_reminders(conversation(40, lines=20)), parted, id="reminders"),
+        pytest.param(SAME * 100, parted, id="the same each time"),
     ],
 )
 def test_every_history_is_the_conversation_up_to_then(messages, faults, restarts, tmp_path):
@@ -63,31 +62,6 @@ def test_every_history_is_the_conversation_up_to_then(messages, faults, restarts
     newest = max(once.filesystem.ls("/conversation_history"))
     assert newest.endswith(".md")
     assert once.filesystem.read_file(newest).count("## Message ") == len(saved[-1])
-
-
-def test_a_history_in_anthropics_form_is_whole_and_valid(tmp_path):
-    made, messages = middleware(tmp_path, 1_500), anthropic_session(40)
-    state: list[Any] = []
-    for message in messages:
-        state = [*state, message]
-        calls = [part for part in message["content"] if part["type"] == "tool_use"]
-        if not calls:
-            state = run(made.manage_context(state, "small"))
-            assert {m["role"] for m in state} <= {"user", "assistant"}
-    saved = histories(made.filesystem)
-    assert len(saved) > 2
-    assert all(history == messages[: len(history)] for history in saved)
-
-
-def test_system_messages_that_come_later_are_in_it(tmp_path):
-    made, messages = middleware(tmp_path, 4_000), conversation(40, lines=20)
-    for place in range(len(messages) - 1, 0, -10):
-        if messages[place]["role"] == "user":
-            messages.insert(place, {"role": "system", "content": f"Reminder {place}"})
-    grown(made, messages)
-    saved = histories(made.filesystem)
-    assert len(saved) > 2
-    assert all(history == messages[: len(history)] for history in saved)
 
 
 def test_a_system_prompt_that_changes_is_in_it_each_time_that_it_is_another(tmp_path):
@@ -106,15 +80,6 @@ def test_a_system_prompt_that_changes_is_in_it_each_time_that_it_is_another(tmp_
     assert len(days) > 2
 
 
-def test_messages_that_say_the_same_are_each_in_it(tmp_path):
-    made = middleware(tmp_path, 1_000)
-    pair = [{"role": "user", "content": "go " * 20}, {"role": "assistant", "content": "ok " * 20}]
-    grown(made, pair * 100)
-    saved = histories(made.filesystem)
-    assert len(saved) > 2
-    assert all(history == (pair * 100)[: len(history)] for history in saved)
-
-
 def test_more_conversations_than_anybody_remembers_keep_their_history(tmp_path):
     made = middleware(tmp_path, 1_500)
     talks = [conversation(4, lines=20 + n) for n in range(70)]
@@ -125,18 +90,8 @@ def test_more_conversations_than_anybody_remembers_keep_their_history(tmp_path):
     assert [*talks[0], *conversation(8, lines=60)[2:]] in saved
 
 
-class WriteOnly:
-    """A backend that only writes."""
-
-    def __init__(self):
-        self.files: dict[str, str] = {}
-
-    def write_file(self, path, content):
-        self.files[path] = content
-
-
 def test_over_a_backend_that_only_writes_the_histories_together_are_whole():
-    backend = WriteOnly()
+    backend = Kept()
     config = ContextConfig(model_context_limits={"small": 3_000})
     state: list[Any] = []
     for half in (conversation(20, lines=20), conversation(40, lines=20)[62:]):

@@ -8,7 +8,6 @@ import pytest
 import ullage
 from ullage.valis import ContextConfig
 
-from .histories import random_history
 from .lengths import first
 from .valis_sessions import Agent, conversation, middleware, parted, run
 
@@ -202,18 +201,6 @@ def test_the_mark_of_a_shortened_result_names_a_file_that_can_be_read(form, tmp_
     whole = made.filesystem.read_file(path)
     assert whole == text or json.loads(whole) == {"rows": text.split("\n")}
     assert [m["role"] for m in left[-2:]] == [m["role"] for m in messages[-2:]]
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_any_history_is_within_the_window_or_refused(seed, tmp_path):
-    made = middleware(tmp_path, 6_000)
-    messages = random_history(seed, 60)
-    floor = 6_001
-    try:
-        left = run(made.manage_context(messages, "small"))
-    except ullage.BudgetError as error:
-        left, floor = [], error.floor
-    assert made.count_message_tokens(left) <= 6_000 < floor
 
 
 def test_a_summary_that_did_not_help_is_not_asked_for_again(tmp_path):

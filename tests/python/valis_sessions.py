@@ -68,6 +68,16 @@ def run(coroutine):
     return asyncio.run(coroutine)
 
 
+class Kept:
+    """A backend that keeps files in memory, and only writes."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str] = {}
+
+    def write_file(self, path, content):
+        self.files[path] = content
+
+
 class Agent:
     def __init__(self, answer="## Session Intent\nBuild the app"):
         self.answer = answer
