@@ -14,6 +14,7 @@ Importing ullage imports no host; ``ullage.strands`` and ``ullage.adk`` do.
 """
 
 from importlib import import_module
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import (
@@ -159,7 +160,9 @@ def __getattr__(name: str) -> Any:
     elif name in _PLACES:
         value = import_module(f"ullage.{name}")
     else:
-        raise AttributeError(f"module 'ullage' has no attribute '{name}'")
+        # With both, Python suggests the nearest name.
+        module = modules[__name__]
+        raise AttributeError(f"module 'ullage' has no attribute '{name}'", name=name, obj=module)
     globals()[name] = value
     return value
 

@@ -131,7 +131,11 @@ def compress(
 
     Raises:
         PolicyError: If the compressor is unknown, or the pattern cannot be used.
+        TypeError: If the text is not a string.
     """
+    if not isinstance(text, str):
+        order = "; give the text first, then the budget" if isinstance(budget, str) else ""
+        raise TypeError(f"text must be a str; got {type(text).__name__}{order}")
     shortened, kind, left_out, before, after = _core.compress(
         text,
         tool,

@@ -99,6 +99,18 @@ class ContextManager:
             policy, counter, store=store, summarizer=summarizer, model=model, catalog=catalog
         )
         require_callable("on_compaction", on_compaction)
+        self._arguments = {
+            "policy": self._policy,
+            "counter": self._counter,
+            "store": store,
+            "summarizer": summarizer,
+            "format": format,
+            "model": model,
+            "append_only": append_only,
+            "on_compaction": on_compaction,
+            "recorder": recorder,
+            "view_bytes": view_bytes,
+        }
         self._store = store
         self._append_only = bool(append_only)
         self._listener = Listener(on_compaction, recorder)
@@ -133,6 +145,13 @@ class ContextManager:
             f"ContextManager(window={self._policy.window}, counter={self._counter!r},"
             f" store={self._store!r})"
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The arguments of an engine that works the same, for `copy` and `pickle`."""
+        return self._arguments | {"system": self.system, "tools": self.tools}
+
+    def __setstate__(self, arguments: dict[str, Any]) -> None:
+        self.__init__(**arguments)  # type: ignore[misc]
 
     @property
     def policy(self) -> Policy:

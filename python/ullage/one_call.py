@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ullage._core import MessageError
+from ullage._engine.arguments import not_a_list
 from ullage.manager import ContextManager
 
 if TYPE_CHECKING:
@@ -80,6 +80,5 @@ async def acompact(
 
 def _copied(messages: Sequence[Any]) -> list[Any]:
     if isinstance(messages, (str, bytes)) or not isinstance(messages, Sequence):
-        kind = type(messages).__name__
-        raise MessageError(f"the messages are a {kind}, not a list of messages")
+        raise not_a_list(messages)
     return list(messages)

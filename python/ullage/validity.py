@@ -16,7 +16,7 @@ class Violation:
     """A rule that a history breaks.
 
     Attributes:
-        rule: Name of the rule, such as "call-has-its-result".
+        rule: Name of the rule, such as "call-has-result".
         message: Index of the message in the list.
         block: Index of the block in that message, or None if it is about the message. Counted as
             ullage reads it: reasoning, content and calls in this order.
@@ -83,7 +83,7 @@ def validate(messages: Sequence[Any], format: str | None = None) -> list[Violati
 
     Returns:
         The violations in the order of the messages. A message that cannot be read at all is the
-        only one, of the rule "message-can-be-read".
+        only one, of the rule "readable-message".
 
     Raises:
         MessageError: If it is not a list.

@@ -6,12 +6,13 @@ import copy
 import json
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from ullage._core import BudgetError, MessageError
 from ullage._core import View as CoreView
 from ullage._engine.logger import Logger
 from ullage._engine.steps import arun, aside, calling, run
+from ullage._engine.wording import many
 from ullage.report.reports import Report
 
 if TYPE_CHECKING:
@@ -114,6 +115,12 @@ class View:
             view, messages = _read_state(state)
             messages = messages if load is None else [load(message) for message in messages]
         self._core = CoreView(components.engine, view, messages, append_only=append_only)
+
+    def __repr__(self) -> str:
+        return f"View({many(len(self._sent), 'message')}, {self.tokens:,} tokens)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a View cannot be pickled; keep its `state()`, and give it to `open`")
 
     @property
     def report(self) -> Report | None:

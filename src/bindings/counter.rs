@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyString};
+use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::counting::{Counting, History};
 use super::format::named_format;
@@ -17,6 +17,9 @@ use crate::tokens::{CountTokens, Encoding, Estimate, Exact, NAMED_RATIOS, Precis
 
 /// From this many bytes on, letting other threads run costs less than it gives.
 const WORTH_RELEASING: usize = 4 * 1024;
+
+/// The constructor of a counter that the class itself makes.
+const CLASS: &str = "TokenCounter";
 
 fn exact(encoding: &str) -> PyResult<Exact> {
     let encoding = Encoding::from_name(encoding).ok_or_else(|| Error::Policy {
@@ -42,7 +45,14 @@ fn aside<R: Send>(py: Python<'_>, text: &PyText, work: impl FnOnce() -> R + Send
 #[doc = doc!("count_tokens")]
 #[pyfunction]
 #[pyo3(signature = (text, encoding = "o200k_base"))]
-pub fn count_tokens(py: Python<'_>, text: &Bound<'_, PyString>, encoding: &str) -> PyResult<usize> {
+pub fn count_tokens(text: &Bound<'_, PyAny>, encoding: &str) -> PyResult<usize> {
+    let py = text.py();
+    let Ok(text) = text.cast::<PyString>() else {
+        let kind = text.get_type().name()?;
+        return Err(PyTypeError::new_err(format!(
+            "text must be a str; got {kind}; TokenCounter().count_messages counts messages"
+        )));
+    };
     static O200K: OnceLock<Ledger> = OnceLock::new();
     static CL100K: OnceLock<Ledger> = OnceLock::new();
     let exact = exact(encoding)?;
@@ -62,11 +72,14 @@ pub struct PyTokenCounter {
     pub counting: Arc<Counting>,
     /// Says what a request counts, in place of the ledger.
     formula: Option<Formula>,
+    /// The constructor and its arguments, for `pickle`.
+    origin: (&'static str, Py<PyTuple>),
 }
 
 impl PyTokenCounter {
-    fn over(counter: Arc<dyn CountTokens>) -> PyTokenCounter {
-        PyTokenCounter { counting: Arc::new(Counting::over(counter)), formula: None }
+    fn over(counter: Arc<dyn CountTokens>, constructor: &'static str, arguments: Bound<'_, PyTuple>) -> PyTokenCounter {
+        let origin = (constructor, arguments.unbind());
+        PyTokenCounter { counting: Arc::new(Counting::over(counter)), formula: None, origin }
     }
 
     fn ledger(&self) -> &Ledger {
@@ -78,14 +91,15 @@ impl PyTokenCounter {
 impl PyTokenCounter {
     #[new]
     #[pyo3(signature = (encoding = "o200k_base"))]
-    fn new(encoding: &str) -> PyResult<PyTokenCounter> {
-        Ok(PyTokenCounter::over(Arc::new(exact(encoding)?)))
+    fn new(py: Python<'_>, encoding: &str) -> PyResult<PyTokenCounter> {
+        Ok(PyTokenCounter::over(Arc::new(exact(encoding)?), CLASS, PyTuple::new(py, [encoding])?))
     }
 
     #[doc = doc!("TokenCounter.for_model")]
     #[staticmethod]
-    fn for_model(model: &Bound<'_, PyString>) -> PyTokenCounter {
-        PyTokenCounter::over(counter_for_model(&PyText::of(model)))
+    fn for_model(model: &Bound<'_, PyString>) -> PyResult<PyTokenCounter> {
+        let arguments = PyTuple::new(model.py(), [model])?;
+        Ok(PyTokenCounter::over(counter_for_model(&PyText::of(model)), "for_model", arguments))
     }
 
     #[doc = doc!("TokenCounter.with_ratio")]
@@ -98,16 +112,18 @@ impl PyTokenCounter {
             }
             Err(_) => Estimate::ratio(number(ratio)?)?,
         };
-        Ok(PyTokenCounter::over(Arc::new(estimate)))
+        Ok(PyTokenCounter::over(Arc::new(estimate), "with_ratio", PyTuple::new(ratio.py(), [ratio])?))
     }
 
     #[doc = doc!("TokenCounter.preset")]
     #[staticmethod]
     #[pyo3(signature = (name, model = None))]
-    fn preset(name: &str, model: Option<&Bound<'_, PyString>>) -> PyResult<PyTokenCounter> {
+    fn preset(py: Python<'_>, name: &str, model: Option<&Bound<'_, PyString>>) -> PyResult<PyTokenCounter> {
+        let arguments = (name, model).into_pyobject(py)?;
         let model = model.map(PyText::of);
         let (formula, estimate) = Formula::preset(name, model.as_deref().unwrap_or_default())?;
-        Ok(PyTokenCounter { formula: Some(formula), ..PyTokenCounter::over(Arc::new(estimate)) })
+        let counter = PyTokenCounter::over(Arc::new(estimate), "preset", arguments);
+        Ok(PyTokenCounter { formula: Some(formula), ..counter })
     }
 
     #[classattr]
@@ -186,6 +202,27 @@ impl PyTokenCounter {
         let reported = reported_tokens.extract()?;
         let format = format.map(named_format).transpose()?;
         Ok(self.counting.observe(messages, reported, format, History::of(append_only))?.0)
+    }
+
+    /// A counter without what this one has learned from `observe`.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Py<PyTuple>)> {
+        let (class, base) = (slf.get_type(), slf.py().get_type::<PyTokenCounter>());
+        if !class.is(&base) {
+            let text = format!("{} cannot be pickled; give it a `__reduce__`", class.name()?);
+            return Err(PyTypeError::new_err(text));
+        }
+        let (constructor, arguments) = &slf.get().origin;
+        let made_by = if *constructor == CLASS { class.into_any() } else { class.getattr(*constructor)? };
+        Ok((made_by, arguments.clone_ref(slf.py())))
+    }
+
+    /// Copies share what was counted and learned: a copy is the counter itself.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
     }
 
     fn __repr__(&self) -> String {

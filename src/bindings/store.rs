@@ -88,6 +88,23 @@ impl PyMemoryStore {
         let count = slf.as_super().get().0.list()?.len();
         Ok(format!("<MemoryStore: {count} {}>", if count == 1 { "artifact" } else { "artifacts" }))
     }
+
+    /// The stored content by reference, for `copy` and `pickle`.
+    fn __getstate__<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
+        let store = &slf.as_super().get().0;
+        let listed = store.list()?;
+        listed
+            .iter()
+            .map(|reference| Ok((reference.to_string(), PyBytes::new(slf.py(), &store.get(reference)?))))
+            .collect()
+    }
+
+    fn __setstate__(slf: &Bound<'_, Self>, state: Vec<(String, Bound<'_, PyBytes>)>) -> PyResult<()> {
+        for (reference, content) in state {
+            slf.as_super().get().0.put(&Reference::parse(&reference)?, content.as_bytes())?;
+        }
+        Ok(())
+    }
 }
 
 #[doc = doc!("FileStore")]
@@ -96,6 +113,7 @@ impl PyMemoryStore {
 pub struct PyFileStore {
     folder: PathBuf,
     session: Option<Py<PyString>>,
+    retention: (Option<usize>, Option<usize>),
     store: Arc<FileStore>,
 }
 
@@ -125,8 +143,9 @@ impl PyFileStore {
             problem: format!("'{}' names no folder: {error}", folder.display()),
             remedy: "give the path of a folder".to_owned(),
         })?;
-        let retention = keep.zip(clean_above).map(|(keep, above)| Retention::new(keep.0, above.0));
-        let store = FileStore::new(&folder).retaining(retention);
+        let retention = (keep.map(|keep| keep.0), clean_above.map(|above| above.0));
+        let store = FileStore::new(&folder)
+            .retaining(retention.0.zip(retention.1).map(|(keep, above)| Retention::new(keep, above)));
         let store = Arc::new(match session {
             // All of the id, also where it is no text: two ids may differ in lone surrogates alone.
             Some(id) => {
@@ -137,7 +156,7 @@ impl PyFileStore {
         });
         let base = PyStore(Arc::<FileStore>::clone(&store));
         let session = session.map(|id| id.clone().unbind());
-        Ok(PyClassInitializer::from(base).add_subclass(PyFileStore { folder, session, store }))
+        Ok(PyClassInitializer::from(base).add_subclass(PyFileStore { folder, session, retention, store }))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -147,6 +166,17 @@ impl PyFileStore {
         };
         let folder = PyString::new(py, &self.folder.to_string_lossy()).repr()?;
         Ok(format!("FileStore({folder}{session})"))
+    }
+
+    /// The arguments of a store in the same folder, for `copy` and `pickle`.
+    fn __getnewargs__(&self, py: Python<'_>) -> (PathBuf, Option<Py<PyString>>, Option<usize>, Option<usize>) {
+        (self.folder.clone(), self.session(py), self.retention.0, self.retention.1)
+    }
+
+    /// All that a store needs is in its arguments.
+    #[staticmethod]
+    fn __getstate__() -> Option<()> {
+        None
     }
 
     #[doc = doc!("FileStore.folder")]

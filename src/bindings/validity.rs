@@ -16,7 +16,7 @@ type PyViolation = (&'static str, usize, Option<usize>, String, String, &'static
 type PyRepair = (&'static str, usize, String);
 
 /// The rule that a message breaks which cannot be read at all.
-const READABLE: &str = "message-can-be-read";
+const READABLE: &str = "readable-message";
 
 /// A conversation, its format, and what its provider demands: where nothing tells formats apart, what all of them do.
 struct ReadConversation<T> {

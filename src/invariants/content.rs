@@ -20,11 +20,11 @@ pub(super) fn blanks<T: Text>(conversation: &Conversation<T>) -> impl Iterator<I
     conversation.messages.iter().enumerate().flat_map(|(message, content)| {
         let blank = content.parts.iter().enumerate().filter(|(_, part)| is_blank(part));
         blank.map(move |(part, _)| Violation {
-            rule: "text-is-not-blank",
+            rule: "no-blank-text",
             message,
             part: Some(part),
             problem: "a text is empty or only white space".to_owned(),
-            remedy: "remove the block, or say something in it",
+            remedy: "remove the block, or add text to it",
         })
     })
 }
@@ -32,10 +32,10 @@ pub(super) fn blanks<T: Text>(conversation: &Conversation<T>) -> impl Iterator<I
 pub(super) fn empty<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
     let empty = conversation.messages.iter().enumerate().filter(|(_, content)| content.parts.is_empty());
     empty.map(|(message, _)| Violation {
-        rule: "message-is-not-empty",
+        rule: "no-empty-message",
         message,
         part: None,
         problem: "the message has no content".to_owned(),
-        remedy: "remove the message, or say something in it",
+        remedy: "remove the message, or add content to it",
     })
 }

@@ -18,10 +18,10 @@ pub(super) fn of_speakers<T: Text>(conversation: &Conversation<T>) -> impl Itera
                 _ => return None,
             };
             Some(Violation {
-                rule: "block-is-of-its-role",
+                rule: "role-allows-block",
                 message,
                 part: Some(part),
-                problem: format!("a {what} stands in a {} message", content.role.name()),
+                problem: format!("a {what} is in a {} message", content.role.name()),
                 remedy: if whose == "the model's" {
                     "put it into an assistant message"
                 } else {
@@ -54,11 +54,11 @@ pub fn first_accompanied<T>(message: &Message<T>) -> Option<usize> {
 pub(super) fn results_accompanied<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
     conversation.messages.iter().enumerate().filter_map(|(message, content)| {
         Some(Violation {
-            rule: "results-stand-alone",
+            rule: "results-not-mixed",
             message,
             part: Some(first_accompanied(content).filter(|_| content.role == Role::User)?),
             problem: "a tool result shares its content with other parts".to_owned(),
-            remedy: "put the other parts into a content after the results",
+            remedy: "move the other parts to a content after the results",
         })
     })
 }
@@ -78,10 +78,10 @@ pub fn first_apart<T>(message: &Message<T>) -> Option<usize> {
 pub(super) fn results_apart<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
     conversation.messages.iter().enumerate().filter_map(|(message, content)| {
         Some(Violation {
-            rule: "results-stand-together",
+            rule: "parallel-results-together",
             message,
             part: Some(first_apart(content).filter(|_| content.role == Role::User)?),
-            problem: "the results of parallel calls stand in several contents".to_owned(),
+            problem: "the results of parallel calls are in several contents".to_owned(),
             remedy: "put them into one content",
         })
     })
@@ -93,7 +93,7 @@ pub(super) fn results_behind<T: Text>(conversation: &Conversation<T>) -> impl It
         let other = content.parts.iter().position(|part| !is_result(part))?;
         let behind = content.parts[other..].iter().position(is_result)?;
         Some(Violation {
-            rule: "results-come-first",
+            rule: "results-first",
             message,
             part: Some(other + behind),
             problem: "a tool result comes after other content".to_owned(),

@@ -13,11 +13,11 @@ use crate::message::{Conversation, Pin, Role, Text};
 pub(super) fn first<T: Text>(conversation: &Conversation<T>) -> Option<Violation> {
     let (message, _) = speakers(conversation).next().filter(|(_, role)| *role != Role::User)?;
     Some(Violation {
-        rule: "first-is-the-users",
+        rule: "starts-with-user",
         message,
         part: None,
-        problem: "the conversation does not start with a message of the user".to_owned(),
-        remedy: "put a user message in front",
+        problem: "the conversation does not start with a user message".to_owned(),
+        remedy: "add a user message at the beginning",
     })
 }
 
@@ -33,8 +33,8 @@ pub(super) fn repeated<T: Text>(conversation: &Conversation<T>) -> impl Iterator
         rule: "roles-alternate",
         message,
         part,
-        problem: format!("two messages in a row are of the role '{}'", role.name()),
-        remedy: "make them one message",
+        problem: format!("two messages in a row have the role '{}'", role.name()),
+        remedy: "join them into one message",
     })
 }
 

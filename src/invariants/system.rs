@@ -11,10 +11,10 @@ use crate::message::{Conversation, Role, Text};
 pub(super) fn in_the_list<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
     let system = conversation.messages.iter().enumerate().filter(|(_, content)| content.role == Role::System);
     system.map(|(message, _)| Violation {
-        rule: "system-stands-apart",
+        rule: "system-not-in-messages",
         message,
         part: None,
-        problem: "a system message stands in the list".to_owned(),
-        remedy: "give it as the system prompt of the request, or as words of the user",
+        problem: "a system message is in the list".to_owned(),
+        remedy: "pass it as the system prompt of the request, or as a user message",
     })
 }

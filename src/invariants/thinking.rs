@@ -105,11 +105,11 @@ pub(super) fn at_the_end<T: Text>(conversation: &Conversation<T>) -> impl Iterat
     conversation.messages.iter().enumerate().filter_map(|(message, content)| {
         let last = content.parts.len().checked_sub(1)?;
         matches!(content.parts[last], Part::Reasoning { .. }).then_some(Violation {
-            rule: "reasoning-does-not-end-a-message",
+            rule: "reasoning-not-last",
             message,
             part: Some(last),
             problem: "the message ends in reasoning".to_owned(),
-            remedy: "let words or a call follow the reasoning, or remove the message",
+            remedy: "add text or a call after the reasoning, or remove the message",
         })
     })
 }

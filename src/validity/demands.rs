@@ -51,54 +51,50 @@ pub fn shared_demands(formats: &[Format]) -> Vec<Demand> {
 /// Returns the error of the provider behind `format`, in short, for a request that breaks the rule of this name.
 pub fn provider_says(rule: &str, format: Format) -> &'static str {
     match (rule, format) {
-        ("result-follows-its-call", Format::Bedrock) => {
+        ("result-follows-call", Format::Bedrock) => {
             "ValidationException: the number of toolResult blocks exceeds the number of toolUse blocks of previous turn"
         }
-        ("result-follows-its-call", Format::Anthropic) => "400: unexpected `tool_use_id` found in `tool_result` blocks",
-        ("result-follows-its-call", Format::OpenAi) => {
+        ("result-follows-call", Format::Anthropic) => "400: unexpected `tool_use_id` found in `tool_result` blocks",
+        ("result-follows-call", Format::OpenAi) => {
             "400: messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
         }
-        ("result-follows-its-call", Format::OpenAiResponses) => "400: no tool call found for function call output",
-        ("result-follows-its-call" | "call-has-its-result" | "results-stand-together", Format::Gemini) => {
+        ("result-follows-call", Format::OpenAiResponses) => "400: no tool call found for function call output",
+        ("result-follows-call" | "call-has-result" | "parallel-results-together", Format::Gemini) => {
             "400: the number of function response parts must equal the number of function call parts"
         }
-        ("call-has-its-result", Format::Bedrock) => {
-            "ValidationException: expected toolResult blocks for the toolUse ids"
-        }
-        ("call-has-its-result", Format::Anthropic) => {
+        ("call-has-result", Format::Bedrock) => "ValidationException: expected toolResult blocks for the toolUse ids",
+        ("call-has-result", Format::Anthropic) => {
             "400: `tool_use` ids were found without `tool_result` blocks immediately after"
         }
-        ("call-has-its-result", Format::OpenAi) => {
+        ("call-has-result", Format::OpenAi) => {
             "400: an assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'"
         }
-        ("call-has-its-result", Format::OpenAiResponses) => "400: no tool output found for function call",
-        ("call-has-its-result", Format::AiSdk) => "MissingToolResultsError: tool result is missing for tool call",
-        ("ids-are-unique", Format::Bedrock) => "ValidationException: the toolUse blocks contain duplicate ids",
-        ("ids-are-unique", Format::Anthropic) => "400: `tool_use` ids must be unique",
-        ("first-is-the-users", Format::Bedrock) => "ValidationException: a conversation must start with a user message",
-        ("first-is-the-users", Format::Anthropic) => "400: first message must use the \"user\" role",
-        ("first-is-the-users", Format::Gemini) => {
+        ("call-has-result", Format::OpenAiResponses) => "400: no tool output found for function call",
+        ("call-has-result", Format::AiSdk) => "MissingToolResultsError: tool result is missing for tool call",
+        ("call-ids-unique", Format::Bedrock) => "ValidationException: the toolUse blocks contain duplicate ids",
+        ("call-ids-unique", Format::Anthropic) => "400: `tool_use` ids must be unique",
+        ("starts-with-user", Format::Bedrock) => "ValidationException: a conversation must start with a user message",
+        ("starts-with-user", Format::Anthropic) => "400: first message must use the \"user\" role",
+        ("starts-with-user", Format::Gemini) => {
             "400: function call turn must come immediately after a user turn or a function response turn"
         }
         ("roles-alternate", _) => "ValidationException: roles must alternate between \"user\" and \"assistant\"",
-        ("text-is-not-blank", Format::Bedrock) => {
-            "ValidationException: the text field in the ContentBlock object is blank"
-        }
-        ("text-is-not-blank", _) => "400: text content blocks must contain non-whitespace text",
-        ("message-is-not-empty", Format::Bedrock) => {
+        ("no-blank-text", Format::Bedrock) => "ValidationException: the text field in the ContentBlock object is blank",
+        ("no-blank-text", _) => "400: text content blocks must contain non-whitespace text",
+        ("no-empty-message", Format::Bedrock) => {
             "ValidationException: the content field in the Message object is empty"
         }
-        ("message-is-not-empty", Format::Gemini) => "400: contents.parts must not be empty",
-        ("message-is-not-empty", _) => "400: messages must have non-empty content",
-        ("system-stands-apart", Format::Gemini) => "400: please use a valid role: user, model",
-        ("system-stands-apart", _) => "400: unexpected role \"system\"",
-        ("results-stand-alone", _) => {
+        ("no-empty-message", Format::Gemini) => "400: contents.parts must not be empty",
+        ("no-empty-message", _) => "400: messages must have non-empty content",
+        ("system-not-in-messages", Format::Gemini) => "400: please use a valid role: user, model",
+        ("system-not-in-messages", _) => "400: unexpected role \"system\"",
+        ("results-not-mixed", _) => {
             "400: within a single message, FunctionResponse cannot be mixed with other type of part"
         }
-        ("result-names-its-tool", _) => "400: the name of a function response must match that of its function call",
-        ("results-come-first", _) => "400: `tool_result` blocks must stand before other content",
-        ("reasoning-does-not-end-a-message", _) => "400: the final block in an assistant message cannot be `thinking`",
-        ("block-is-of-its-role", _) => "400: this block is not allowed in a message of this role",
+        ("result-names-tool", _) => "400: the name of a function response must match that of its function call",
+        ("results-first", _) => "400: `tool_result` blocks must stand before other content",
+        ("reasoning-not-last", _) => "400: the final block in an assistant message cannot be `thinking`",
+        ("role-allows-block", _) => "400: this block is not allowed in a message of this role",
         _ => "400: invalid request",
     }
 }

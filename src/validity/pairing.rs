@@ -47,7 +47,7 @@ impl<T: Text> Repairer<'_, T> {
             *first = number + 1;
             taken.insert(fresh.clone());
             self.note(
-                "ids-are-unique",
+                "call-ids-unique",
                 Some(call.message),
                 format!("a second call '{}' became '{}'", shown(id), shown(&fresh)),
             );
@@ -75,7 +75,7 @@ impl<T: Text> Repairer<'_, T> {
         let pairs = Pairs::of(conversation);
         let misnamed: Vec<(PartOfMessage, &str)> = pairs.misnamed(conversation).collect();
         for ((message, _), _) in &misnamed {
-            self.note("result-names-its-tool", Some(*message), "a result got the name of the tool that was called");
+            self.note("result-names-tool", Some(*message), "a result got the name of the tool that was called");
         }
         let named: HashMap<PartOfMessage, &str, RandomState> = misnamed.into_iter().collect();
         for repaired in &mut self.repaired_messages {
@@ -126,7 +126,7 @@ impl<T: Text> Repairer<'_, T> {
             let late = due.iter().any(|piece| place_of(piece).is_some() && !stays(piece));
             repaired.retain(|piece| place_of(piece).is_none_or(|place| !moved.contains(&place)));
             if late {
-                self.note("result-follows-its-call", repaired.like, "late results were moved after their calls");
+                self.note("result-follows-call", repaired.like, "late results were moved after their calls");
             }
             if repaired.role == Role::User {
                 repaired.changed |= !due.is_empty();
@@ -150,7 +150,7 @@ impl<T: Text> Repairer<'_, T> {
                     None if open == OpenCalls::Wait && *message >= waiting_from => {}
                     None if open == OpenCalls::Remove => {
                         self.note(
-                            "call-has-its-result",
+                            "call-has-result",
                             Some(*message),
                             format!("the open call of '{}' was removed", shown(name)),
                         );
@@ -159,7 +159,7 @@ impl<T: Text> Repairer<'_, T> {
                     }
                     None => {
                         self.note(
-                            "call-has-its-result",
+                            "call-has-result",
                             Some(*message),
                             format!("the open call of '{}' was answered", shown(name)),
                         );
@@ -203,7 +203,7 @@ impl<T: Text> Repairer<'_, T> {
                 (None, false) => "a result without a call became pictures",
                 (None, true) => "a result without a call and words was removed",
             };
-            self.note("result-follows-its-call", Some(message), what);
+            self.note("result-follows-call", Some(message), what);
             if words.is_some() || !pictures.is_empty() {
                 let text = words.map_or_else(|| LOST_CALL.to_owned(), |words| format!("{LOST_CALL}\n{words}"));
                 pieces.push(Piece::Text { text, of: Some((message, part)) });

@@ -110,7 +110,7 @@ impl<T: Text> Repairer<'_, T> {
                     }),
                 }
             }
-            self.note("block-is-of-its-role", Some(message), "its blocks were put into messages of their roles");
+            self.note("role-allows-block", Some(message), "its blocks were moved to messages with their roles");
         }
     }
 
@@ -125,7 +125,7 @@ impl<T: Text> Repairer<'_, T> {
             repaired.retain(|piece| part_of(conversation, piece).is_none_or(|part| !is_blank(part)));
             if repaired.pieces.len() < before {
                 let like = repaired.like;
-                self.note("text-is-not-blank", like, "its blank texts were removed");
+                self.note("no-blank-text", like, "its blank texts were removed");
             }
         }
     }
@@ -139,7 +139,7 @@ impl<T: Text> Repairer<'_, T> {
                 self.repaired_messages[index].role = Role::User;
                 self.repaired_messages[index].changed = true;
                 let like = self.repaired_messages[index].like;
-                self.note("system-stands-apart", like, "the system message became words of the user");
+                self.note("system-not-in-messages", like, "the system message became a user message");
             }
         }
     }
@@ -153,7 +153,7 @@ impl<T: Text> Repairer<'_, T> {
             .map(|repaired| repaired.like)
             .collect();
         for like in gone {
-            self.note("message-is-not-empty", like, "the empty message was removed");
+            self.note("no-empty-message", like, "the empty message was removed");
         }
         self.repaired_messages.retain(|repaired| !repaired.pieces.is_empty() || !repaired.changed && !all);
     }
@@ -168,7 +168,7 @@ impl<T: Text> Repairer<'_, T> {
                 self.repaired_messages[index].pieces.push(Piece::Text { text: STOPPED.to_owned(), of: None });
                 self.repaired_messages[index].changed = true;
                 let like = self.repaired_messages[index].like;
-                self.note("reasoning-does-not-end-a-message", like, "a word was added after its reasoning");
+                self.note("reasoning-not-last", like, "a word was added after its reasoning");
             }
         }
     }
@@ -219,7 +219,7 @@ impl<T: Text> Repairer<'_, T> {
             };
             if first_accompanied(&self.conversation.messages[message]).is_some() {
                 self.repaired_messages[index].changed = true;
-                self.note("results-stand-alone", Some(message), "its results were put into a content of their own");
+                self.note("results-not-mixed", Some(message), "its results were put into a content of their own");
             }
         }
     }
@@ -237,7 +237,7 @@ impl<T: Text> Repairer<'_, T> {
             };
             if first_apart(&self.conversation.messages[message]).is_some() {
                 self.repaired_messages[index].changed = true;
-                self.note("results-stand-together", Some(message), "its results were put into one content");
+                self.note("parallel-results-together", Some(message), "its results were put into one content");
             }
         }
     }
@@ -254,7 +254,7 @@ impl<T: Text> Repairer<'_, T> {
             if repaired.changed || self.demands.contains(&Demand::ResultsFirst) {
                 repaired.changed = true;
                 let like = repaired.like;
-                self.note("results-come-first", like, "its results were put in front");
+                self.note("results-first", like, "its results were moved to the beginning");
             } else {
                 repaired.pieces = before;
             }
@@ -267,7 +267,7 @@ impl<T: Text> Repairer<'_, T> {
             first.filter(|at| self.repaired_messages[*at].role != Role::User && self.demanded(Demand::FirstIsUsers))
         {
             let like = self.repaired_messages[at].like;
-            self.note("first-is-the-users", like, "a message of the user was put in front");
+            self.note("starts-with-user", like, "a user message was added at the beginning");
             self.repaired_messages.insert(
                 at,
                 RepairedMessage::new(Role::User, vec![Piece::Text { text: BEGINNING.to_owned(), of: None }]),

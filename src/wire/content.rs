@@ -50,12 +50,17 @@ pub(super) fn role_of<N: Node>(entry: &N, index: usize, names: &[(&str, Role)]) 
 fn mistaken<N: Node>(entry: &N) -> Option<(&'static str, &'static str)> {
     /// The types of `LangChain`'s messages.
     const LANGCHAIN: [&str; 7] = ["human", "ai", "system", "tool", "function", "AIMessageChunk", "HumanMessageChunk"];
+    /// The records of `ullage.Recorder`, each an object of one key.
+    const RECORDS: [&str; 6] = ["session", "request", "arrival", "changes", "compaction", "failure"];
     let kind = field(entry, Key::Type);
     if entry.field("message").is_some_and(|message| message.get(Key::Role).is_some()) {
         return Some((
             "it is an entry of a recording",
             "give the `message` in it, or use `ullage replay` for the file",
         ));
+    }
+    if RECORDS.iter().any(|record| entry.field(record).is_some()) && entry.present(Key::Content).is_none() {
+        return Some(("it is a record of a `Recorder`", "give the messages; `ullage report` draws the recording"));
     }
     if kind.is_some_and(|kind| LANGCHAIN.contains(&&*kind)) && entry.present(Key::Content).is_some() {
         return Some((

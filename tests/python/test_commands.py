@@ -247,7 +247,7 @@ def test_an_open_call_is_answered_or_removed(tmp_path):
     assert (code, len(json.loads(out))) == (0, 2)
     assert "was removed" in err
     found = json.loads(inside("repair", file, "--json")[1])
-    assert found["repairs"][0]["rule"] == "call-has-its-result"
+    assert found["repairs"][0]["rule"] == "call-has-result"
     assert len(found["messages"]) == 3
 
 

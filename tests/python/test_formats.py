@@ -231,7 +231,7 @@ def test_a_violation_says_what_where_and_why(wire, messages):
     at = next(i for i, message in enumerate(messages) if output(3)[:20] in json.dumps(message))
     del messages[at]
     (violation,) = (v for v in ullage.validate(messages) if v.rule != "roles-alternate")
-    assert violation.rule == "call-has-its-result"
+    assert violation.rule == "call-has-result"
     assert "read_file" in str(messages[violation.message])
     assert "c3" in violation.problem
     assert violation.provider_says
@@ -252,7 +252,7 @@ def test_an_open_call_may_be_removed_instead(wire, messages):
 
 def test_a_message_that_cannot_be_read_is_a_violation():
     (violation,) = ullage.validate([{"role": "user", "content": "x"}, {"role": "robot"}])
-    assert (violation.rule, violation.message) == ("message-can-be-read", 1)
+    assert (violation.rule, violation.message) == ("readable-message", 1)
     with pytest.raises(ullage.MessageError):
         ullage.validate(None)  # type: ignore[arg-type]
     with pytest.raises(ullage.PolicyError, match="morse"):
@@ -268,7 +268,7 @@ def test_what_may_be_of_any_format_is_judged_by_what_all_demand():
     assert ullage.validate(plain) == []
     assert ullage.repair(plain) == plain
     rules = {violation.rule for violation in ullage.validate(plain, "anthropic")}
-    assert rules == {"system-stands-apart"}
+    assert rules == {"system-not-in-messages"}
     orphan = [*plain[:2], {"role": "tool", "tool_call_id": "x", "content": "late"}]
     assert ullage.validate(ullage.repair(orphan)) == []
 
@@ -315,7 +315,7 @@ def test_results_in_two_messages_of_anthropic_are_one_turn():
 )
 def test_an_empty_message_is_found_and_removed(wire, empty):
     history = [*CONVERSATIONS[wire](), empty]
-    assert "message-is-not-empty" in {v.rule for v in ullage.validate(history, wire)}
+    assert "no-empty-message" in {v.rule for v in ullage.validate(history, wire)}
     assert ullage.repair(history, wire) == history[:-1]
 
 

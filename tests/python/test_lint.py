@@ -58,7 +58,7 @@ def test_only_a_line_feed_ends_a_line():
 def test_it_prints_what_a_provider_would_reject():
     code, out, _ = lint("-", stdin=json.dumps(BROKEN))
     assert code == 1
-    assert "call-has-its-result" in out
+    assert "call-has-result" in out
     _, out, _ = lint("-", "--json", stdin=json.dumps(BROKEN))
     assert json.loads(out)["message"] == len(BROKEN) - 1
 
@@ -97,7 +97,7 @@ def test_a_bad_file_does_not_stop_the_rest(tmp_path):
     found = lint(*map(str, (missing, bad, mixed, broken)))
     assert found[0] == 3
     assert all(f"{file}: " in found[2] for file in (missing, bad, mixed))
-    assert "call-has-its-result" in found[1]
+    assert "call-has-result" in found[1]
 
 
 def test_an_unknown_format_is_said_once(tmp_path):

@@ -175,7 +175,7 @@ def test_one_call_compacts_a_copy_for_a_model(messages, is_async):
     assert outcome.messages == engine.view(messages, 5_000) != before
     assert outcome.report.tokens_after <= 5_000 < outcome.report.tokens_before
     assert outcome.report.references
-    with pytest.raises(ullage.MessageError, match="are a dict, not a list of messages"):
+    with pytest.raises(ullage.MessageError, match="are a dict, not a list"):
         ullage.compact(cast("Any", messages[0]), model="gpt-4o")
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import Policy, PolicyError, TokenCounter
+from ullage._core import MessageError, Policy, PolicyError, TokenCounter
+from ullage._engine.wording import type_of
 from ullage.models.catalog import BUILT_IN, ModelCatalog
 
 if TYPE_CHECKING:
@@ -64,7 +67,58 @@ def require_callable(name: str, value: Any) -> None:
         PolicyError: If it is anything else.
     """
     if value is not None and not callable(value):
-        raise PolicyError(f"{name}: a {type(value).__name__} cannot be called")
+        raise PolicyError(f"{name}: it is {type_of(value)}; give a function")
+    # `str` makes text of what it is given; a class of the host's makes an instance, which is called
+    # by nobody.
+    if isinstance(value, type) and value is not str:
+        raise _class_error(name, value)
+
+
+def not_a_list(messages: Any, remedy: str = "give a list of messages") -> MessageError:
+    """The error for something else in place of a list of messages.
+
+    Args:
+        messages: The value.
+        remedy: What to do, if the value itself does not tell.
+    """
+    if isinstance(messages, Mapping):
+        lists = (key for key in ("messages", "contents", "input") if key in messages)
+        key = next(lists, None)
+        remedy = f"give the list in its {key!r}" if key else "put a single message into a list"
+    elif isinstance(messages, int):
+        remedy = "give the messages first, then the budget"
+    elif isinstance(messages, (str, PathLike)):
+        remedy = "`ullage.sessions.read_sessions` reads the messages in a file"
+    return MessageError(f"the messages are {type_of(messages)}, not a list; {remedy}")
+
+
+def _class_error(name: str, kind: type) -> PolicyError:
+    return PolicyError(f"{name}: it is the class; give an instance, {kind.__name__}(...)")
+
+
+def _remedy(name: str, value: Any) -> str:
+    """What to write in place of a value of the wrong type; empty if nobody can tell."""
+    match name, value:
+        case "policy", str():
+            return f"; use {_policy_named(value)}"
+        case "policy", Mapping():
+            return "; use Policy.from_dict(...)"
+        case "policy", list():
+            return "; messages are given to `compact`, `view` and `plan`"
+        case "counter", str():
+            return f"; use TokenCounter.for_model({value!r})"
+        case "store", str() | PathLike():
+            return f"; use FileStore({str(value)!r})"
+        case _:
+            return ""
+
+
+def _policy_named(name: str) -> str:
+    try:
+        Policy.preset(name)
+    except PolicyError:
+        return f"model={name!r} for the id of a model"
+    return f"Policy.preset({name!r})"
 
 
 def settled(
@@ -88,13 +142,15 @@ def settled(
         ("catalog", catalog, ModelCatalog),
     ):
         if isinstance(value, type):
-            raise PolicyError(f"{name}: it is the class; give an instance, {kind.__name__}(...)")
+            raise _class_error(name, kind)
         if value is not None and not isinstance(value, kind):
-            raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
+            remedy = _remedy(name, value)
+            raise PolicyError(f"{name}: it is {type_of(value)}, not a {kind.__name__}{remedy}")
     if isinstance(store, type):
-        raise PolicyError(f"store: it is the class; give an instance, {store.__name__}(...)")
+        raise _class_error("store", store)
     if store is not None and not (hasattr(store, "put") and hasattr(store, "get")):
-        raise PolicyError(f"store: a {type(store).__name__} has no `put` and `get`")
+        remedy = _remedy("store", store)
+        raise PolicyError(f"store: it is {type_of(store)}, which has no `put` and `get`{remedy}")
     require_callable("summarizer", summarizer)
     if model is not None:
         catalog = BUILT_IN if catalog is None else catalog

@@ -39,6 +39,9 @@ class BackgroundSummary:
         # The task that makes it, or None for a thread. A loop holds its tasks only weakly.
         self._task = task
 
+    def __repr__(self) -> str:
+        return f"BackgroundSummary(done={self.done})"
+
     @property
     def done(self) -> bool:
         """True if the summarizer has answered, or failed."""

@@ -11,7 +11,8 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import MessageError, MessagesChangedError
+from ullage._core import MessagesChangedError
+from ullage._engine.arguments import not_a_list
 from ullage._engine.forks import renew_after_fork
 from ullage._engine.logger import Logger
 from ullage._engine.steps import aside
@@ -244,7 +245,4 @@ def _report(plan: Plan, chosen: Chosen, start: float) -> Report:
 
 def _require_list(messages: Any) -> None:
     if not isinstance(messages, list):
-        raise MessageError(
-            f"the messages are a {type(messages).__name__}, not a list; compact changes a list in"
-            " place, use view for anything else"
-        )
+        raise not_a_list(messages, "compact changes a list in place; use view for anything else")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 # The one rule whose violation `ullage repair` cannot repair.
-_UNREADABLE = "message-can-be-read"
+_UNREADABLE = "readable-message"
 
 
 class CommandError(UllageError):

@@ -148,6 +148,10 @@ class ModelCatalog:
         # Reentrant: what the catalog logs may reach a handler that asks it.
         self._lock = threading.RLock()
 
+    def __repr__(self) -> str:
+        names = [*self._overrides, *(source for source, _ in self._tables), "built-in"]
+        return f"ModelCatalog({', '.join(names)})"
+
     def limits(self, model: str) -> ModelLimits:
         """The limits of a model, by its id.
 

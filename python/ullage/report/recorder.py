@@ -7,7 +7,7 @@ text of a message: what left is in the store. The page that is drawn from it is 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ullage._core import PromptCache, TokenCounter
 from ullage._engine.forks import renew_after_fork
@@ -74,6 +74,13 @@ class Recorder:
 
     def __repr__(self) -> str:
         return f"Recorder(name={self.name!r}, entries={len(self._entries)})"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Recorder:
+        # The copy of an agent is in the same session.
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Recorder cannot be pickled; in another process, make one with its path")
 
     def renew(self) -> None:
         """Replaces its lock."""

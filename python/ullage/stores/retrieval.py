@@ -11,6 +11,7 @@ from ullage import _core
 from ullage._core import StoreError
 from ullage._engine.calling import in_pool
 from ullage._engine.reasons import said
+from ullage._engine.wording import type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,6 +56,7 @@ def retrieve(  # noqa: PLR0917 - the order is the public face's
             named), the pattern cannot be used, the pointer leads nowhere (the nearest keys are
             named), or the store has to be awaited.
     """
+    _require_store(store)
     piece = _piece(
         store,
         reference,
@@ -88,6 +90,7 @@ async def aretrieve(  # noqa: PLR0917 - the order is the public face's
     limit: int = DEFAULT_LIMIT,
 ) -> str:
     """:func:`retrieve` without holding up the event loop, for any store."""
+    _require_store(store)
     piece = _piece(
         store,
         reference,
@@ -124,6 +127,7 @@ def search(store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT
     Raises:
         StoreError: If the pattern cannot be used, the store cannot be listed, or has to be awaited.
     """
+    _require_store(store)
     if hasattr(store, "search"):
         return str(_now(store, "search", pattern, context=context, limit=limit))
     found = _core.Search(pattern, context=context, limit=limit)
@@ -141,6 +145,7 @@ async def asearch(
     store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT_LIMIT
 ) -> str:
     """:func:`search` without holding up the event loop, for any store."""
+    _require_store(store)
     if hasattr(store, "search"):
         return str(await _awaited(store, "search", pattern, context=context, limit=limit))
     found = _core.Search(pattern, context=context, limit=limit)
@@ -151,6 +156,13 @@ async def asearch(
         if content is not None:
             await in_pool(found.look, reference, _as_bytes(store, content))
     return found.report()
+
+
+def _require_store(store: Any) -> None:
+    if isinstance(store, type):
+        raise StoreError(f"the store is a class; give an instance, {store.__name__}(...)")
+    if not hasattr(store, "get"):
+        raise StoreError(f"the store is {type_of(store)}, which has no `get`; give the store first")
 
 
 def _piece(store: Store, reference: str, **asked: Any) -> Callable[[bytes], str]:

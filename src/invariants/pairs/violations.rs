@@ -11,14 +11,14 @@ impl Pairs {
     pub fn violations<T: Text>(&self, conversation: &Conversation<T>) -> Vec<Violation> {
         let last = conversation.messages.len().saturating_sub(1);
         let orphans = self.orphans.iter().map(|&(message, part)| Violation {
-            rule: "result-follows-its-call",
+            rule: "result-follows-call",
             message,
             part: Some(part),
             problem: format!("{} has no call before it", named(conversation, message, part)),
             remedy: "remove the result, or put its call back before it",
         });
         let repeated = self.repeated.iter().map(|&(message, part)| Violation {
-            rule: "ids-are-unique",
+            rule: "call-ids-unique",
             message,
             part: Some(part),
             problem: format!("{} shares its id with another call of its message", named(conversation, message, part)),
@@ -61,7 +61,7 @@ impl Pairs {
             }
         });
         late.map(|call| Violation {
-            rule: "result-follows-its-call",
+            rule: "result-follows-call",
             message: call.message,
             part: Some(call.part),
             problem: format!("{} is not answered by the next message", named(conversation, call.message, call.part)),
@@ -90,7 +90,7 @@ impl Pairs {
         conversation: &'a Conversation<T>,
     ) -> impl Iterator<Item = Violation> + 'a {
         self.misnamed(conversation).map(|((message, part), name)| Violation {
-            rule: "result-names-its-tool",
+            rule: "result-names-tool",
             message,
             part: Some(part),
             problem: format!(
@@ -136,7 +136,7 @@ impl Pairs {
 }
 
 /// The rule that a call without a result breaks.
-const UNANSWERED: &str = "call-has-its-result";
+const UNANSWERED: &str = "call-has-result";
 
 /// True if a violation is no more than a call that may still be answered.
 pub fn waits(violation: &Violation, waiting_from: usize) -> bool {

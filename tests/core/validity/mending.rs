@@ -115,7 +115,7 @@ fn parallel_results_of_gemini_that_came_apart_are_put_together() {
         { "role": "user", "parts": [response("b")] },
         words,
     ]);
-    assert_eq!(rules(&input, Format::Gemini), ["results-stand-together"]);
+    assert_eq!(rules(&input, Format::Gemini), ["parallel-results-together"]);
     let output = mended(&input, Format::Gemini);
     assert_eq!(output[2]["parts"], json!([response("a"), response("b")]), "{output:#}");
     assert_eq!(output[3], words);
@@ -245,12 +245,12 @@ fn a_call_that_waits_for_approval_is_no_open_call() {
     }
     // The first call asks nobody.
     let messages = Value::Array(asking());
-    assert_eq!(rules(&messages, Format::AiSdk), ["call-has-its-result"]);
+    assert_eq!(rules(&messages, Format::AiSdk), ["call-has-result"]);
     let output = mended(&messages, Format::AiSdk);
     assert_eq!((&output[2]["content"][0]["toolCallId"], output[2]["content"].get(1)), (&json!("a"), None));
     // Nor does the SDK go on when nobody has decided.
     let messages = Value::Array([asking(), vec![tool(&[paid("a")]), said]].concat());
-    assert_eq!(rules(&messages, Format::AiSdk), ["call-has-its-result"]);
+    assert_eq!(rules(&messages, Format::AiSdk), ["call-has-result"]);
     mended(&messages, Format::AiSdk);
 }
 
@@ -307,7 +307,7 @@ fn an_answer_of_nothing_is_an_answer_of_chat() {
     for nothing in [json!({ "role": "assistant" }), json!({ "role": "assistant", "content": null })] {
         let messages = json!([{ "role": "user", "content": "go" }, nothing, { "role": "user", "content": "well?" }]);
         assert_eq!(detect_format(&&messages).expect("it is told"), Format::OpenAi);
-        assert_eq!(rules(&messages, Format::OpenAi), ["message-is-not-empty"]);
+        assert_eq!(rules(&messages, Format::OpenAi), ["no-empty-message"]);
         assert_eq!(mended(&messages, Format::OpenAi), json!([messages[0], messages[2]]));
     }
 }
@@ -413,13 +413,13 @@ fn results_of_gemini_stand_in_contents_of_their_own() {
         ])
     };
     let mixed = history(json!([{ "text": "and?" }, response("ls")]));
-    assert_eq!(rules(&mixed, Format::Gemini), ["results-stand-alone"]);
+    assert_eq!(rules(&mixed, Format::Gemini), ["results-not-mixed"]);
     let output = mended(&mixed, Format::Gemini);
     assert_eq!(output[2]["parts"], json!([response("ls")]));
     assert_eq!(output[3]["parts"], json!([{ "text": "and?" }]));
 
     let misnamed = history(json!([response("cat")]));
-    assert_eq!(rules(&misnamed, Format::Gemini), ["result-names-its-tool"]);
+    assert_eq!(rules(&misnamed, Format::Gemini), ["result-names-tool"]);
     assert_eq!(mended(&misnamed, Format::Gemini), history(json!([response("ls")])));
 }
 

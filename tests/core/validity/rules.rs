@@ -216,11 +216,11 @@ fn every_rule_is_found_and_named() {
             assert_ne!(provider_says(rule, format), "");
         }
     };
-    everywhere(&[ask(), Message::result("a", "x"), answer()], "result-follows-its-call");
-    everywhere(&[ask(), Message::call("a", "bash"), answer(), ask()], "call-has-its-result");
+    everywhere(&[ask(), Message::result("a", "x"), answer()], "result-follows-call");
+    everywhere(&[ask(), Message::call("a", "bash"), answer(), ask()], "call-has-result");
     let twice =
         Message::new("assistant", [Message::call("a", "bash").blocks, Message::call("a", "bash").blocks].concat());
-    everywhere(&[ask(), twice, Message::result("a", "x"), ask()], "ids-are-unique");
+    everywhere(&[ask(), twice, Message::result("a", "x"), ask()], "call-ids-unique");
 
     let only = |messages: &[Message], rule: &str, formats: &[Format]| {
         for format in Format::ALL {
@@ -228,21 +228,21 @@ fn every_rule_is_found_and_named() {
             assert_eq!(found.contains(&rule), formats.contains(&format), "{}: {found:?}", format.name());
         }
     };
-    only(&[answer(), ask()], "first-is-the-users", &[Format::Bedrock, Format::Anthropic, Format::Gemini]);
+    only(&[answer(), ask()], "starts-with-user", &[Format::Bedrock, Format::Anthropic, Format::Gemini]);
     only(&[ask(), ask()], "roles-alternate", &[Format::Bedrock]);
-    only(&[Message::text("user", " \n")], "text-is-not-blank", &[Format::Bedrock, Format::Anthropic]);
+    only(&[Message::text("user", " \n")], "no-blank-text", &[Format::Bedrock, Format::Anthropic]);
     only(
         &[Message::text("system", "be brief"), ask()],
-        "system-stands-apart",
+        "system-not-in-messages",
         &[Format::Bedrock, Format::Anthropic, Format::Gemini],
     );
     only(
         &[ask(), Message::call("a", "bash")],
-        "call-has-its-result",
+        "call-has-result",
         &[Format::Bedrock, Format::Anthropic, Format::OpenAi, Format::OpenAiResponses, Format::AiSdk],
     );
     let thinking = Message::new("assistant", vec![Block::Thinking { text: "hm".to_owned(), signed: true }]);
-    only(&[ask(), thinking], "reasoning-does-not-end-a-message", &[Format::Bedrock, Format::Anthropic]);
+    only(&[ask(), thinking], "reasoning-not-last", &[Format::Bedrock, Format::Anthropic]);
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn a_result_without_a_call_becomes_words() {
     );
     assert!(texts(&output).contains("the output"));
     assert_eq!(output[2]["role"], "user");
-    assert_eq!((repairs[0].rule, repairs[0].message), ("result-follows-its-call", 2));
+    assert_eq!((repairs[0].rule, repairs[0].message), ("result-follows-call", 2));
 }
 
 #[test]

@@ -1,0 +1,109 @@
+"""Mistakes of a first day: the error says what was given and what to write in its place."""
+
+# mypy: disable-error-code="arg-type"
+
+import asyncio
+
+import pytest
+
+import ullage
+
+from .conversations import long_conversation, render
+
+BEDROCK = render(long_conversation(2), "bedrock")
+ANTHROPIC = render(long_conversation(2), "anthropic")
+
+
+class Summarizer:
+    def __call__(self, request):
+        return str(request)
+
+
+@pytest.mark.parametrize(
+    ("call", "remedy"),
+    [
+        pytest.param(
+            lambda: ullage.ContextManager("supyagent"),
+            r"Policy\.preset\('supyagent'\)",
+            id="preset",
+        ),
+        pytest.param(
+            lambda: ullage.ContextManager("gpt-4o"), "use model='gpt-4o'", id="model-as-policy"
+        ),
+        pytest.param(
+            lambda: ullage.ContextManager({"window": 9_000}), r"Policy\.from_dict", id="settings"
+        ),
+        pytest.param(lambda: ullage.ContextManager(BEDROCK), "`compact`", id="messages-as-policy"),
+        pytest.param(
+            lambda: ullage.ContextManager(store="/tmp/outputs"),
+            r"FileStore\('/tmp/outputs'\)",
+            id="path-as-store",
+        ),
+        pytest.param(
+            lambda: ullage.ContextManager(counter="gpt-4o"), r"for_model\('gpt-4o'\)", id="counter"
+        ),
+        pytest.param(
+            lambda: ullage.ContextManager(summarizer=Summarizer),
+            r"Summarizer\(\.\.\.\)",
+            id="class",
+        ),
+        pytest.param(
+            lambda: ullage.ContextManager(store=ullage.MemoryStore),
+            r"MemoryStore\(\.\.\.\)",
+            id="class-of-a-store",
+        ),
+        pytest.param(
+            lambda: ullage.ContextManager(summarizer=3), "an int; give a func", id="number"
+        ),
+    ],
+)
+def test_an_argument_of_an_engine_that_is_something_else(call, remedy):
+    with pytest.raises(ullage.PolicyError, match=remedy):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("messages", "remedy"),
+    [
+        pytest.param({"messages": BEDROCK}, "list in its 'messages'", id="request"),
+        pytest.param(BEDROCK[0], "put a single message into a list", id="one-message"),
+        pytest.param(4_000, "an int, .* messages first, then the budget", id="swapped"),
+        pytest.param("session.json", "read_sessions", id="file"),
+        pytest.param(BEDROCK + ANTHROPIC, "give all messages in one format", id="mixed-formats"),
+        pytest.param([{"type": "human", "content": "Hi"}], "LangChain", id="langchain"),
+        pytest.param(
+            [{"session": {"name": "a"}}, {"request": {"tokens": 3}}], "`ullage report`", id="record"
+        ),
+        pytest.param(["Hi"], "a dict with `role`", id="texts"),
+    ],
+)
+def test_something_else_in_place_of_a_conversation(messages, remedy):
+    with pytest.raises(ullage.MessageError, match=remedy):
+        ullage.compact(messages, model="gpt-4o")
+    with pytest.raises(ullage.MessageError, match=remedy):
+        ullage.ContextManager().compact(messages)
+
+
+@pytest.mark.parametrize("asked", ["retrieve", "search", "aretrieve", "asearch"])
+def test_a_store_in_the_wrong_place(asked):
+    def call(*arguments):
+        returned = getattr(ullage, asked)(*arguments)
+        return asyncio.run(returned) if asked.startswith("a") else returned
+
+    with pytest.raises(ullage.StoreError, match=r"a str, .*give the store first"):
+        call("read_file-3f9a0b12c4d5e6f7", ullage.MemoryStore())
+    with pytest.raises(ullage.StoreError, match=r"MemoryStore\(\.\.\.\)"):
+        call(ullage.MemoryStore, "read_file-3f9a0b12c4d5e6f7")
+
+
+def test_a_text_in_the_wrong_place():
+    with pytest.raises(TypeError, match="give the text first, then the budget"):
+        ullage.compress(100, "a log")
+    with pytest.raises(TypeError, match=r"got list; .*count_messages"):
+        ullage.count_tokens(BEDROCK)
+
+
+def test_a_misspelled_name_of_the_package_can_be_suggested():
+    with pytest.raises(AttributeError) as raised:
+        ullage.ContextManger  # noqa: B018 - the name is what is tried
+    assert (raised.value.name, raised.value.obj) == ("ContextManger", ullage)
