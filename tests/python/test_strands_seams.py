@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from strands import Agent
 from strands.hooks import (
     AfterInvocationEvent,
+    AfterModelCallEvent,
     BeforeModelCallEvent,
     BeforeToolCallEvent,
     MessageAddedEvent,
@@ -280,6 +281,9 @@ def test_agents_in_threads_share_it(seam):
         check_history(agent.messages[:-1])
 
 
+MOMENTS = (MessageAddedEvent, BeforeModelCallEvent, AfterModelCallEvent, AfterInvocationEvent)
+
+
 class Killed(BaseException):
     """The process ends here; nothing of Strands catches it."""
 
@@ -289,30 +293,40 @@ def contents(messages):
 
 
 @pytest.mark.parametrize("seed", first(1, [1, 2]))
-def test_a_session_that_is_killed_at_random_turns_goes_on(seam, seed, tmp_path):
+def test_a_killed_agent_comes_back_as_it_was_at_one_of_its_last_moments(seam, seed, tmp_path):
     chance = random.Random(seed)
     folder = tmp_path / "0"
     possible: list[Any] = [[]]
-    for life in range(3):
+    for life in range(6):
         # Killed between a request and its answer, an agent asks twice in a row: not ours to judge.
-        model = player(12, words=chance.randrange(100, 900), strict=False)
+        calls, words, width = (
+            chance.randrange(14),
+            chance.randrange(100, 900),
+            chance.choice([1, 3]),
+        )
+        model = player(calls, words=words, width=width, strict=False)
         sessions = FileSessionManager("s", storage_dir=str(folder))
         agent = agent_of(SEAMS[seam](), model, agent_id="a", session_manager=sessions)
         assert contents(agent.messages) in possible
-        seen: list[Any] = [contents(agent.messages)]
-        dies_at, left = chance.randrange(3, 24), tmp_path / str(life + 1)
+        moment, seen = chance.randrange(1, 120), possible[-8:]
+        left = tmp_path / str(life + 1)
 
-        def tick(event, seen=seen, dies_at=dies_at, left=left, folder=folder):
+        def tick(event, seen=seen, moment=moment, left=left, folder=folder):
             seen.append(contents(event.agent.messages))
-            if len(seen) == dies_at:
+            if len(seen) >= moment and not left.exists():
+                # The session also stores what an exception leaves; a kill leaves this.
                 shutil.copytree(folder, left)
                 raise Killed
 
-        agent.hooks.add_callback(MessageAddedEvent, tick, order=5_000)
-        agent.hooks.add_callback(BeforeModelCallEvent, tick, order=5_000)
+        for event in MOMENTS:
+            # Before and after the hooks of the seam and the session.
+            agent.hooks.add_callback(event, tick, order=-5_000)
+            agent.hooks.add_callback(event, tick, order=5_000)
         try:
             agent(f"{TASK} {life}")
+            seen.append(contents(agent.messages))
         except Killed:
-            folder, possible = left, seen[-4:]
-        else:
-            possible = [contents(agent.messages)]
+            pass
+        if not left.exists():
+            shutil.copytree(folder, left)
+        folder, possible = left, seen

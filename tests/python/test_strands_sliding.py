@@ -3,11 +3,9 @@
 # mypy: disable-error-code="arg-type,assignment,attr-defined,override,union-attr"
 
 import copy
-import inspect
 import json
 import logging
 import random
-import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +13,6 @@ import pytest
 from strands import Agent
 from strands.agent import conversation_manager as strands_managers
 from strands.hooks import AfterToolCallEvent
-from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import ContextWindowOverflowException
 
 import ullage
@@ -79,47 +76,6 @@ def reduced(manager, messages, e=None):
 def requires_nothing(messages):
     waiting = messages[:-1] if messages and "toolUse" in messages[-1]["content"][-1] else messages
     return ullage.validate(waiting, "bedrock") == []
-
-
-def test_the_signature_is_that_of_strands():
-    ours, theirs = inspect.signature(Ours).parameters, inspect.signature(Theirs).parameters
-    assert [(p.name, p.default, p.kind) for p in ours.values()] == [
-        (p.name, p.default, p.kind) for p in theirs.values()
-    ]
-    assert Ours.__name__ == Theirs.__name__
-    assert issubclass(Ours, Theirs)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"window_size": -1},
-        {"per_turn": 0},
-        {"per_turn": -3},
-        {"proactive_compression": {"compression_threshold": 0}},
-        {"proactive_compression": {"compression_threshold": 1.1}},
-    ],
-)
-def test_what_strands_refuses_is_refused_in_the_same_words(given):
-    with pytest.raises(ValueError) as theirs:  # noqa: PT011 - the words are compared below
-        Theirs(**given)
-    with pytest.raises(ValueError) as ours:  # noqa: PT011
-        Ours(**given)
-    assert str(ours.value) == str(theirs.value)
-
-
-@pytest.mark.parametrize("pin_first", [None, -2, 0, 3])
-def test_attributes_are_those_of_strands(pin_first):
-    given = {"window_size": 7, "per_turn": 2, "pin_first": pin_first, "proactive_compression": True}
-    ours, theirs = Ours(**given), Theirs(**given)
-    for name in (
-        "window_size",
-        "should_truncate_results",
-        "per_turn",
-        "pin_first",
-        "_compression_threshold",
-    ):
-        assert getattr(ours, name) == getattr(theirs, name)
 
 
 @pytest.mark.parametrize("window", [2, 5, 9, 40])
@@ -247,18 +203,6 @@ def test_per_turn_runs_as_with_strands(per_turn):
     assert counts[0] == counts[1]
 
 
-def test_a_model_that_always_refuses_is_not_called_for_ever():
-    """harness-sdk 3338: with Strands' own it is, until Python's recursion ends."""
-    model = Player(30, words=600, most=100, strict=False)
-    model.refuses = lambda number: number > 20
-    agent = agent_of(model, Ours())
-    with pytest.raises(ContextWindowOverflowException):
-        agent(TASK)
-    assert len(model.refused) <= 11
-    model.refuses = lambda number: False
-    assert agent("Go on.").stop_reason == "end_turn"
-
-
 def test_a_window_smaller_than_one_result_is_recovered_from():
     model = Player(6, words=60_000, window=6_000)
     agent = agent_of(model, Ours())
@@ -278,74 +222,6 @@ def test_proactive_compression_leaves_the_beginning_alone_for_a_while():
             firsts.append(str(model.seen[0]["content"]))
         changed[kind] = len(set(firsts))
     assert changed[Ours] * 2 < changed[Theirs]
-
-
-def test_pins_and_edits_come_back_from_a_session(tmp_path):
-    """harness-sdk 4027: with Strands' own, other messages come back."""
-
-    def begin(calls):
-        session = FileSessionManager("s", storage_dir=str(tmp_path))
-        model = Player(calls, words=900, window=6_000)
-        return agent_of(model, Ours(8, pin_first=1), session_manager=session, agent_id="a")
-
-    agent = begin(12)
-    agent(TASK)
-    assert agent.model.refused
-    for _ in range(4):
-        twin = begin(3)
-        assert [m["content"] for m in twin.messages] == [m["content"] for m in agent.messages]
-        assert TASK in str(twin.messages[0])
-        twin("more")
-        agent = twin
-
-
-def test_a_session_of_strands_own_class_is_taken_over(tmp_path):
-    def begin(kind):
-        session = FileSessionManager("s", storage_dir=str(tmp_path))
-        manager = kind(6, per_turn=2)
-        return agent_of(Player(strict=False), manager, session_manager=session, agent_id="a")
-
-    theirs = begin(Theirs)
-    for turn in range(6):
-        theirs(f"request {turn}")
-    ours = begin(Ours)
-    assert ours.messages == theirs.messages
-    assert ours.conversation_manager.get_state()["model_call_count"] == 6
-    ours("more")
-    assert begin(Theirs).messages == ours.messages, "and back, as long as nothing was edited"
-
-
-def test_agents_that_share_a_window_have_their_own_pins_and_counts():
-    manager = Ours(6, pin_first=1, per_turn=True)
-    agents = [agent_of(Player(12), manager) for _ in range(4)]
-    threads = [
-        threading.Thread(target=agent, args=(f"{TASK} {i}",)) for i, agent in enumerate(agents)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for number, agent in enumerate(agents):
-        assert agent.messages[0]["content"] == [{"text": f"{TASK} {number}"}]
-        assert len(agent.messages) <= 7
-        assert agent.conversation_manager.get_state()["model_call_count"] == 13
-
-
-def test_subclasses_and_attributes_work_as_with_strands():
-    class Noting(Ours):
-        def reduce_context(self, agent, e=None, **kwargs):
-            self.calls = getattr(self, "calls", 0) + 1
-            super().reduce_context(agent, e, **kwargs)
-
-    manager = Noting(4)
-    agent = agent_of(Player(8), manager)
-    manager.window_size = 6
-    agent(TASK)
-    assert manager.calls == 1
-    assert 4 < len(agent.messages) <= 6
-    own = agent.messages
-    agent("more")
-    assert agent.messages is own
 
 
 def test_a_result_is_replaced_and_not_written_into():

@@ -4,9 +4,7 @@
 
 import asyncio
 import copy
-import inspect
 import json
-import random
 import threading
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +13,6 @@ import pytest
 from strands import Agent
 from strands.agent import conversation_manager as strands_managers
 from strands.hooks import BeforeModelCallEvent
-from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import ContextWindowOverflowException
 
 import ullage
@@ -78,24 +75,6 @@ def is_summary(message):
 
 def contents(messages):
     return [(message["role"], message["content"]) for message in messages]
-
-
-def test_the_signature_and_the_attributes_are_those_of_strands():
-    ours, theirs = inspect.signature(Ours).parameters, inspect.signature(Theirs).parameters
-    assert [(p.name, p.default, p.kind) for p in ours.values()] == [
-        (p.name, p.default, p.kind) for p in theirs.values()
-    ]
-    for given in ({}, {"summary_ratio": 0.95, "pin_first": -1}, {"proactive_compression": True}):
-        mine, other = Ours(**given), Theirs(**given)
-        for name in (
-            "summary_ratio",
-            "preserve_recent_messages",
-            "pin_first",
-            "_compression_threshold",
-        ):
-            assert getattr(mine, name) == getattr(other, name)
-    with pytest.raises(ValueError, match="both summarization_agent and"):
-        Ours(summarization_agent=Agent(model=Player()), summarization_system_prompt="x")
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.3, 0.8])
@@ -187,17 +166,6 @@ def test_pinned_messages_stay_and_roles_alternate_around_the_summary(pin_first):
     assert len(agent.messages[0]["content"]) == 1, "nothing grows at a pin"
 
 
-def test_a_model_that_always_refuses_is_not_called_for_ever():
-    """harness-sdk 3338: with Strands' own there are 1,916 calls of the model."""
-    model = Summarizer(30, words=600, most=100)
-    model.refuses = lambda number: number > 25
-    agent = agent_of(model, Ours())
-    with pytest.raises(ContextWindowOverflowException):
-        agent(TASK)
-    assert len(model.refused) <= 11
-    assert len(model.asked) <= 11
-
-
 def test_the_mass_among_the_newest_messages_is_found():
     model = Summarizer(0, window=9_000, strict=False)
     messages = [*chat(20), says("user", TASK), *step(1, 20_000), *step(2, 90_000)]
@@ -268,70 +236,3 @@ def test_a_summary_that_overflows_itself_does_not_summarize_in_turn():
     agent = agent_of(model, manager)
     assert agent(TASK).stop_reason == "end_turn"
     assert len(by_model.refused) < 20
-
-
-def test_summaries_and_pins_come_back_from_a_session(tmp_path):
-    def begin(calls):
-        session = FileSessionManager("s", storage_dir=str(tmp_path))
-        model = Summarizer(calls, words=400, window=6_000)
-        manager = Ours(0.5, 4, pin_first=1)
-        return agent_of(model, manager, session_manager=session, agent_id="a")
-
-    agent = begin(16)
-    agent(TASK)
-    assert agent.model.asked
-    for _ in range(4):
-        twin = begin(6)
-        assert contents(twin.messages) == contents(agent.messages)
-        assert twin.conversation_manager.get_state() == agent.conversation_manager.get_state()
-        twin("more")
-        agent = twin
-
-
-def test_a_session_of_strands_own_class_is_taken_over(tmp_path):
-    def begin(kind):
-        session = FileSessionManager("s", storage_dir=str(tmp_path))
-        model = Summarizer(strict=False)
-        manager = kind(0.5, 2)
-        return agent_of(model, manager, session_manager=session, agent_id="a")
-
-    theirs = begin(Theirs)
-    for turn in range(6):
-        theirs(f"request {turn}")
-    theirs.conversation_manager.reduce_context(theirs, OVERFLOW)
-    theirs("more")
-    ours = begin(Ours)
-    assert contents(ours.messages) == contents(theirs.messages)
-    ours("still more")
-    assert contents(begin(Ours).messages) == contents(ours.messages)
-
-
-def test_agents_that_share_a_manager_have_summaries_of_their_own():
-    manager = Ours(0.5, 4)
-    chance = random.Random(1)
-    models = [Summarizer(20, words=chance.randrange(300, 500), window=7_000) for _ in range(4)]
-    agents = [agent_of(model, manager) for model in models]
-    threads = [threading.Thread(target=agent, args=(TASK,)) for agent in agents]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for model, agent in zip(models, agents, strict=True):
-        assert len(model.requests) - len(model.refused) == 21
-        assert agent.conversation_manager.get_state()["summary_message"]["content"] == [
-            {"text": f"Summary {len(model.asked)}: {TASK}"}
-        ]
-
-
-def test_a_subclass_that_reduces_in_its_own_way_is_asked():
-    class Noting(Ours):
-        calls = 0
-
-        def reduce_context(self, agent, e=None, **kwargs):
-            self.calls += 1
-            super().reduce_context(agent, e, **kwargs)
-
-    model = Summarizer(14, words=500, window=8_000)
-    manager = Noting(0.5, 4)
-    assert agent_of(model, manager)(TASK).stop_reason == "end_turn"
-    assert manager.calls == len(model.refused) > 0

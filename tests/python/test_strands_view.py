@@ -11,7 +11,6 @@ import pytest
 from strands import Agent
 from strands.agent.conversation_manager import NullConversationManager
 from strands.session.file_session_manager import FileSessionManager
-from strands.types.exceptions import ContextWindowOverflowException
 
 from demo.rules import check_history
 from tests.python.players import TASK, Player, fetch, size_of
@@ -91,16 +90,6 @@ def test_a_refused_view_is_made_smaller_and_the_history_is_not():
     assert len(model.refused) == 2
     assert len(agent.messages) == 26
     assert all("ullage" not in str(result) for result in results_of(agent))
-
-
-def test_a_model_that_always_refuses_ends_with_the_overflow():
-    model = Player(12, words=600)
-    model.refuses = lambda number: number > 6
-    agent = agent_of(model, ContextView(engine_of(10**6), max_retries=2))
-    with pytest.raises(ContextWindowOverflowException):
-        agent(TASK)
-    assert len(model.refused) <= 3
-    assert len(agent.messages) == 13
 
 
 def test_an_older_message_that_changes_is_seen():
