@@ -12,6 +12,7 @@ Needs ``strands-agents`` (the extra ``ullage[strands]``).
 """
 
 from ullage.compression import CompressionMetadata
+from ullage.strands.agents import is_prompt_cached, supports_prompt_cache, system_prompt_for
 from ullage.strands.budget import (
     PromptBudgetHook,
     _ensure_prompt_within_budget,
@@ -20,7 +21,6 @@ from ullage.strands.budget import (
     get_shared_conversation_manager,
     register_conversation_manager,
 )
-from ullage.strands.caching import is_prompt_cached, supports_prompt_cache, system_prompt_for
 from ullage.strands.conversation import MappingConversationManager
 from ullage.strands.drop_in import (
     SlidingWindowConversationManager,

@@ -136,12 +136,8 @@ def compaction(
 ) -> Steps[Report]:
     """Compacts the messages in place, gives new ones an id, and holds a limit on their number.
 
-    Args:
-        engine: The engine.
-        messages: The messages.
-        room: If the budget cannot be met, the messages that must stay may have so many tokens
-            more; None to raise.
-        options: Those of ``ContextManager.compact``.
+    If the budget cannot be met, the messages that must stay may have ``room`` tokens more, if it is
+    given. The options are those of ``ContextManager.compact``.
     """
     before = [*messages]
     try:
@@ -171,13 +167,7 @@ def reduction(
 ) -> Steps[Report]:
     """Compacts to a share of what was refused, or as near to it as it goes.
 
-    Args:
-        agent: Whose messages they are.
-        engine: The engine.
-        messages: The messages that were refused.
-        share: The share.
-        refusal: The provider's error.
-        first: A function that is called before the engine.
+    ``refusal`` is the provider's error; ``first`` is called before the engine.
 
     Raises:
         ContextWindowOverflowException: If the messages cannot be made smaller.
@@ -239,11 +229,7 @@ def observe(engine: ContextManager, request: list[Any], answer: Any) -> None:
 
 
 class Refusals:
-    """The refusals of one agent's requests since its model last answered.
-
-    Args:
-        most: How many requests in a row are made smaller.
-    """
+    """The refusals of one agent's requests since its model last answered, ``most`` in a row."""
 
     def __init__(self, most: int = _MOST_REFUSALS) -> None:
         self._most = most

@@ -16,8 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import MessageError, TokenCounter
 from ullage._core import known_limits
-from ullage.strands.agents import PerAgent, model_id, model_window, prompt_tokens, tool_specs
-from ullage.strands.caching import is_prompt_cached
+from ullage.strands.agents import (
+    PerAgent,
+    is_prompt_cached,
+    model_id,
+    model_window,
+    prompt_tokens,
+    tool_specs,
+)
 from ullage.strands.settings import NO_REDUCTION_WARNING_RATIO, PROMPT_OVERHEAD_TOKENS
 from ullage.strands.snapshot import is_same
 

@@ -94,9 +94,6 @@ def _repair(messages: list[Any]) -> Repaired:
 class History:
     """The requests, calls and pins of some messages, read once, and where they may be cut.
 
-    Attributes:
-        requests: The messages in which the user asks something.
-
     Raises:
         MessageError: If the messages cannot be read.
     """
@@ -134,8 +131,7 @@ class History:
         message before it is the user's. If there is neither, the cut is between two steps of a tool
         loop, and the request that the loop works on stays.
 
-        Returns:
-            Their indices; None if there is no place, or nothing before it can be removed.
+        Returns None if there is no place, or nothing before it can be removed.
         """
         role: str | None = None
         for index in range(len(self._roles)):
@@ -156,10 +152,8 @@ class History:
     def summary_end(self, count: int, pinned: set[int], most: int) -> int:
         """Returns how many messages to summarize, so that roles alternate after it.
 
-        Args:
-            count: The number that was asked for; the result may be one more or less.
-            pinned: Indices of the messages that stay before the summary.
-            most: The most messages that may be summarized.
+        It is ``count``, at most one more or less, and below ``most``; ``pinned`` messages stay
+        before the summary.
         """
         last = max((index for index in pinned if index < count), default=None)
         follows = "assistant" if last is None or self._roles[last] == "assistant" else "user"

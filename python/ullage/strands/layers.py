@@ -134,15 +134,9 @@ class Layers:
         yield from self._hold_window(agent)
 
     def reduce(self, agent: Any, escalation: int) -> Steps[Stage]:
-        """Runs Layers 1 to 3, until the prompt is below its threshold.
+        """Runs Layers 1 to 3 until the prompt is below its threshold; returns the last that acted.
 
-        Args:
-            agent: The agent.
-            escalation: How many reductions were not enough. Each spares half as many messages of
-                the last zone as the one before; the last spares none.
-
-        Returns:
-            The last stage that had to act.
+        Each escalation spares half as many messages of the last zone; the last spares none.
         """
         was_due = self._is_due(agent)
         self.compress(agent)
@@ -171,10 +165,7 @@ class Layers:
 
         A message that ``LargeToolResultMapper`` has seen is not shown to it again. Another mapper
         may ask where a message stands, so it sees every message each time.
-
-        Args:
-            agent: The agent.
-            spared: Messages of the last zone that are spared; all of it if not given.
+        ``spared`` messages of the last zone are spared; all of it if not given.
         """
         messages, zones = agent.messages, self.settings
         end = len(messages) - (zones.keep_last if spared is None else spared)
@@ -209,13 +200,9 @@ class Layers:
             yield from compaction(self._window, agent.messages, budget=_ENDLESS)
 
     def _reach_low_mark(self, agent: Any, spared: int, room: int | None) -> Steps[Report]:
-        """Layer 3: reduces to the low mark of the limit, as :func:`compaction` does.
+        """Layer 3: reduces to the low mark of the limit; ``spared`` messages of the last zone stay.
 
-        Args:
-            agent: The agent.
-            spared: Messages of the last zone that stay.
-            room: Tokens beside the messages that must stay, if the low mark cannot be reached; None
-                to raise.
+        ``room`` is for the case that the low mark cannot be reached, see :func:`compaction`.
         """
         messages, settings = agent.messages, self.settings
         count, fill = len(messages), fill_of(agent, settings.thresholds)

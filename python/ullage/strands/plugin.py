@@ -148,11 +148,7 @@ class EngineSeam:
         return bool(report.stages)
 
     async def _reduce_refused(self, agent: Agent, messages: list[Any]) -> None:
-        """Makes messages that were refused well smaller, in place.
-
-        Raises:
-            ContextWindowOverflowException: If they cannot be made smaller, or were too often.
-        """
+        """Makes messages that were refused well smaller, in place, or raises the overflow."""
         state = self._states.of(agent)
         state.refusals.add()
         share = _SHARES[min(state.refusals.count, len(_SHARES)) - 1]
@@ -324,11 +320,7 @@ class ContextView(EngineSeam, Plugin):
         return context.replace(messages=shown)
 
     async def _messages(self, agent: Any, messages: list[Any]) -> list[Any]:
-        """Returns the messages to send, or the fewest possible ones; the provider decides.
-
-        Raises:
-            MessageError: If they cannot be read.
-        """
+        """Returns the messages to send, or the fewest possible ones; the provider decides."""
         engine, view = self.engine_of(agent), self._views.of(agent).following(messages)
         try:
             shown = await _within_budget(view, messages, fixed(agent))

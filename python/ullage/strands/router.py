@@ -199,10 +199,6 @@ def command_line(name: str, given: Any) -> str:
 
     Every word is quoted for a POSIX shell, so it stays a word: no second command, no redirection,
     no variable. The program decides what the words mean.
-
-    Args:
-        name: The tool that the model asked for.
-        given: Its input.
     """
     if not isinstance(given, Mapping):
         given = {} if given is None else {"options": given}

@@ -212,11 +212,7 @@ class PassiveConversationManager(RestorableConversationManager):
         """Takes the place of a manager that does nothing, or that the agent was not given.
 
         It has to be called before the agent is initialized, as plugins and strategies are.
-
-        Args:
-            agent: The agent.
-            raise_problem: Raises the reason why its context could not be made smaller, if there is
-                one.
+        ``raise_problem`` raises the reason why its context could not be made smaller, if any.
         """
         manager = agent.conversation_manager
         if type(manager) is not NullConversationManager and not _is_default(manager):

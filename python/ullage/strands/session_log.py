@@ -126,11 +126,8 @@ class SessionLog:
     def begin(self, messages: list[Message], agent: Any = None) -> None:
         """Takes the messages after the head as the tail, if the conversation was not seen yet.
 
-        Args:
-            messages: The conversation.
-            agent: The agent whose session it was restored from, if it was. Strands fills in and
-                takes away messages where calls and results in a log do not match: what it has
-                mended is of the head.
+        ``agent`` is given if its session restored them. Strands fills in and takes away messages
+        where calls and results in a log do not match: what it has mended is of the head.
         """
         self._restored = None
         if self.has_begun:

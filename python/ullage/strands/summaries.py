@@ -73,12 +73,7 @@ async def summary_of(agent: Any, messages: list[Any], by: Any, prompt: str | Non
     """Returns a summary of some messages of an agent, asked for by Strands' own prompt.
 
     The request has text only. Providers refuse a request with calls in it and no tools beside them.
-
-    Args:
-        agent: Whose messages they are, and whose model is asked where nobody else is.
-        messages: The messages.
-        by: The agent that summarizes, or None.
-        prompt: The system prompt in place of Strands' own.
+    ``by`` is asked in place of the agent's own model; ``prompt`` replaces Strands' system prompt.
 
     Raises:
         RuntimeError: If the model does not answer in words.

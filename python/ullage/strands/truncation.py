@@ -30,11 +30,7 @@ def truncate_results(messages: list[Any], spared: Container[int]) -> bool:
     or a document becomes a note. The status of a result stays, and so does a text that would become
     longer.
 
-    Args:
-        messages: The messages.
-        spared: Indices of those that stay as they are.
-
-    Cost: one pass over all texts.
+    Messages at the indices ``spared`` stay as they are. Costs one pass over all texts.
     """
     whole, found = 0, []
     for index, message in enumerate(messages):
