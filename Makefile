@@ -12,6 +12,12 @@ SOURCES   := $(shell find src -not -name '.*') $(wildcard Cargo.toml Cargo.lock 
 BENCHES   := $(sort $(wildcard benches/*.py))
 PACKAGE   := $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed) $(wildcard LICENSE* THIRD-PARTY.md README.md)
 
+# What `make wheels` builds: the systems that zig links for. Wheels for Windows are built on Windows.
+WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-unknown-linux-musl aarch64-unknown-linux-musl \
+	x86_64-apple-darwin aarch64-apple-darwin
+# The free-threaded Python that each target gets a second wheel for, where this machine has one.
+FREE_THREADED ?= $(if $(shell command -v python3.14t),python3.14t)
+
 # Seconds that each target of `make fuzz` gets, and which targets.
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?= $(sort $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
@@ -107,6 +113,33 @@ test-wheel: $(STAMPS)/wheel $(STAMPS)/group-test ## Install the wheel in empty e
 	$(BIN)/python -m pytest -m wheel
 	$(BIN)/python scripts/try_wheel.py --extras dist/*.whl
 
+# Everything for it lies apart, so that no other target builds again; only the extension is installed anew by the next.
+.PHONY: coverage
+coverage: export RUSTFLAGS := -C instrument-coverage
+coverage: export CARGO_TARGET_DIR := $(CURDIR)/target/coverage
+coverage: export LLVM_PROFILE_FILE := $(CURDIR)/coverage/%8m.profraw
+coverage: $(STAMPS)/extension $(STAMPS)/group-coverage ## Report which lines of both languages the tests run, into coverage/
+	rustup component add llvm-tools
+	rm -rf coverage $(STAMPS)/extension
+	mkdir coverage
+	$(BIN)/maturin develop
+	cargo test --test main
+	$(PYTEST) --cov=ullage --cov-report=lcov:coverage/python.lcov
+	$(BIN)/python scripts/coverage.py $(EXTENSION) $$(ls -t target/coverage/debug/deps/main-* | grep -v '\.d$$' | head -n 1)
+
+.PHONY: wheels
+wheels: $(STAMPS)/group-wheels ## Cross-compile the wheels of WHEEL_TARGETS with zig, check all, try those for this machine
+	rustup target add $(WHEEL_TARGETS)
+	rm -rf dist/wheels
+	@# maturin finds zig on the path.
+	set -e; for target in $(WHEEL_TARGETS); do \
+		for python in '' $(FREE_THREADED); do \
+			PATH="$(CURDIR)/$(BIN):$$PATH" scripts/heartbeat.sh "compiling for $$target $$python" $(BIN)/maturin build --release \
+				--locked --zig --target $$target --out dist/wheels $${python:+--interpreter $$python}; \
+		done; \
+	done
+	$(BIN)/python scripts/try_wheel.py dist/wheels/*.whl
+
 .PHONY: fuzz
 fuzz: ## Fuzz each target for FUZZ_SECONDS (needs a nightly compiler and cargo-fuzz)
 	@cargo +nightly --version >/dev/null 2>&1 \
@@ -137,7 +170,7 @@ fmt: $(STAMPS)/group-lint ## Format all source, sort imports
 
 .PHONY: clean
 clean: ## Remove everything that was built or installed
-	rm -rf target dist $(VENV) $(EXTENSION) demo-output site .cache .hypothesis .pytest_cache .mypy_cache .ruff_cache
+	rm -rf target dist coverage $(VENV) $(EXTENSION) demo-output site .cache .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	find python demo tests benches -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # A stamp is touched last, so what was interrupted is done again. They live inside the environment and go with it.

@@ -1,14 +1,18 @@
-"""Installs a built wheel where nothing else is, and uses it: bare, and with each of its extras.
+"""Checks built wheels, then installs and uses those that are for this machine.
 
-Bare takes no network: an environment of its own, `pip install --no-index`, and every module that
-needs no other package. With `--extras` each extra is installed with what it requires, which pip
-fetches, and the modules that it is for are imported.
+Each wheel has a list of what is linked into it (SBOM), and one for Linux asks for no newer libc
+than its name says. A wheel is installed where nothing else is. Bare takes no network: an
+environment of its own, `pip install --no-index`, and every module that needs no other package.
+With `--extras` each extra is installed with what it requires, which pip fetches, and the modules
+that it is for are imported.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,6 +33,9 @@ INSIDE = (
     "THIRD-PARTY.md",
 )
 
+# Where PEP 770 puts the list of what is linked.
+SBOM = re.compile(r"\.dist-info/sboms/[^/]+\.cyclonedx\.json$")
+
 # Modules of extras that a bare import may miss, if they are not named like their distribution.
 BROUGHT = ("strands", "google", "yaml", "langchain_core", "langgraph", "typing_extensions")
 
@@ -46,8 +53,12 @@ EXTRAS = {
 FIRST_PYTHON = {"amplifier": (3, 11), "langchain": (3, 11)}
 
 BARE = r"""
-import importlib, importlib.metadata, pkgutil, re, sys
+import importlib, importlib.metadata, pkgutil, re, sys, sysconfig
 import ullage
+
+# A module that does not say that it works without the lock turns it on.
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    assert not sys._is_gil_enabled()
 
 messages = [{"role": "user", "content": [{"text": "Find the slow query."}]}]
 for step in range(40):
@@ -79,6 +90,32 @@ print(count, "modules imported; missing, of what extras bring:", *sorted(missing
 """
 
 
+def check_libc(wheel: str, module: bytes) -> None:
+    """Checks that a module for Linux asks for no newer libc than the name of its wheel promises."""
+    if "linux" not in wheel:
+        return
+    asked = {tuple(map(int, found)) for found in re.findall(rb"GLIBC_(\d+)\.(\d+)", module)}
+    promised = re.search(r"manylinux_(\d+)_(\d+)", wheel)
+    if promised:
+        newest = (int(promised[1]), int(promised[2]))
+    elif "musllinux" in wheel:
+        newest = (0, 0)  # musl has no versions of symbols
+    else:
+        raise SystemExit(f"{wheel} says no libc: build it with `make wheels`")
+    if asked and max(asked) > newest:
+        raise SystemExit(f"{wheel} needs glibc {'.'.join(map(str, max(asked)))}")
+
+
+def check_sbom(wheel: str, sbom: bytes) -> None:
+    """Checks that the list of what is linked has the crates of Cargo.lock that matter most."""
+    content = json.loads(sbom)
+    if content.get("bomFormat") != "CycloneDX":
+        raise SystemExit(f"{wheel}: the SBOM is not of CycloneDX")
+    missing = {"pyo3", "regex", "serde_json"} - {part["name"] for part in content["components"]}
+    if missing:
+        raise SystemExit(f"{wheel}: the SBOM lacks {', '.join(sorted(missing))}")
+
+
 def check_file(wheel: Path) -> None:
     """Checks a wheel without installing it."""
     size = wheel.stat().st_size
@@ -86,6 +123,14 @@ def check_file(wheel: Path) -> None:
         raise SystemExit(f"{wheel.name} takes {size:,} bytes, more than {MOST_BYTES:,}")
     with zipfile.ZipFile(wheel) as packed:
         names = packed.namelist()
+        sboms = [name for name in names if SBOM.search(name)]
+        modules = [name for name in names if re.search(r"/_core\.[^/]*(so|pyd)$", name)]
+        if len(sboms) != 1 or len(modules) != 1:
+            raise SystemExit(
+                f"{wheel.name} has {len(sboms)} SBOMs and {len(modules)} native modules"
+            )
+        check_sbom(wheel.name, packed.read(sboms[0]))
+        check_libc(wheel.name, packed.read(modules[0]))
     for wanted in INSIDE:
         if not any(name == wanted or name.endswith(f"/{wanted}") for name in names):
             raise SystemExit(f"{wheel.name} has no {wanted}")
@@ -129,6 +174,30 @@ class Environment:
         return done.stdout
 
 
+def runs_here(wheel: Path) -> bool:
+    """True if this Python can install the wheel."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--dry-run",
+            "--ignore-installed",
+            "--no-index",
+            "--no-deps",
+            wheel,
+        ],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    if done.returncode and "not a supported wheel" not in done.stderr:
+        raise SystemExit(done.stderr)
+    return done.returncode == 0
+
+
 def try_bare(wheel: Path) -> None:
     """Everything that needs nothing else, without a network."""
     with tempfile.TemporaryDirectory() as folder:
@@ -151,19 +220,26 @@ def try_extra(wheel: Path, extra: str) -> None:
 
 
 def main() -> None:
-    """Tries the wheel that the command line names."""
+    """Tries the wheels that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("wheel", type=Path)
+    parser.add_argument("wheels", type=Path, nargs="+")
     parser.add_argument("--extras", action="store_true", help="also each extra; needs a network")
     options = parser.parse_args()
-    wheel = options.wheel.resolve()
-    check_file(wheel)
-    try_bare(wheel)
-    for extra in EXTRAS if options.extras else ():
-        if sys.version_info < FIRST_PYTHON.get(extra, (3, 10)):
-            print(f"[{extra}]: no release for this Python")
+    tried = 0
+    for wheel in (wheel.resolve() for wheel in options.wheels):
+        check_file(wheel)
+        if not runs_here(wheel):
+            print("checked, and not run: it is for another system or Python")
             continue
-        try_extra(wheel, extra)
+        tried += 1
+        try_bare(wheel)
+        for extra in EXTRAS if options.extras else ():
+            if sys.version_info < FIRST_PYTHON.get(extra, (3, 10)):
+                print(f"[{extra}]: no release for this Python")
+                continue
+            try_extra(wheel, extra)
+    if not tried:
+        raise SystemExit("none of these wheels is for this machine")
 
 
 if __name__ == "__main__":
