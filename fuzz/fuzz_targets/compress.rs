@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use ullage::compress::{Compressor, Payload, json_sample};
 
-#[path = "../../tests/support/mod.rs"]
+#[path = "../../tests/core/support/mod.rs"]
 mod support;
 
 use support::shrinking::check_guarantees;

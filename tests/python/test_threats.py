@@ -197,3 +197,18 @@ def test_a_forged_reference_reads_nothing_of_another_session(tmp_path):
             ullage.retrieve(store, asked)
     assert SECRET not in ullage.search(store, ".")
     assert SECRET not in ullage.RetrievalTool(store).call({"reference": "cat-0123456789abcdef"})
+
+
+def test_every_fuzz_target_has_its_row_and_is_built(project):
+    folder = project / "fuzz"
+    if not folder.exists():
+        pytest.skip("the source distribution has no fuzz targets")
+    targets = {file.stem for file in (folder / "fuzz_targets").glob("*.rs")}
+    built = set(re.findall(r'\[\[bin\]\]\nname = "(\w+)"', (folder / "Cargo.toml").read_text()))
+    section = (project / "docs/threats.md").read_text(encoding="utf-8").partition("## Fuzzing")[2]
+    rows = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    assert targets == built == rows
+    # A part of the tests that a target uses is where the target looks for it.
+    for file in (folder / "fuzz_targets").glob("*.rs"):
+        for path in re.findall(r'#\[path = "(.+)"\]', file.read_text(encoding="utf-8")):
+            assert (file.parent / path).is_file(), f"{file.name}: {path}"
