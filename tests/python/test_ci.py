@@ -24,6 +24,10 @@ def workflows(project):
     if not files:
         pytest.skip("the source distribution has no workflows")
     texts = {file.stem: file.read_text(encoding="utf-8") for file in files}
+    for name, text in texts.items():
+        # YAML takes the last of two jobs with one name.
+        jobs = re.findall(r"^  ([\w-]+):$", text.partition("\njobs:\n")[2], re.MULTILINE)
+        assert len(jobs) == len(set(jobs)), name
     return {name: (text, yaml.safe_load(text)) for name, text in texts.items()}
 
 

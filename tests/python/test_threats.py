@@ -52,7 +52,8 @@ def test_every_test_that_the_page_names_exists():
     text = PAGE.read_text(encoding="utf-8")
     assert len(named_in(text)) > 40
     assert missing(text) == []
-    assert [row for row in rows_of(text) if not named_in(row)] == []
+    # The last table counts the runs of fuzzing.
+    assert [row for row in rows_of(text.partition("## Fuzzing")[0]) if not named_in(row)] == []
 
 
 def test_nothing_executes_or_unpickles_what_it_reads():
