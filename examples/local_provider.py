@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 ROUNDS = 20
+# Of OpenAI's Responses API.
+ITEMS = ("function_call", "function_call_output")
 Json = dict[str, Any]
 
 
@@ -37,12 +39,19 @@ def refusal(body: Json, size: int, window: int) -> str | None:
     """Returns the reason why a provider would refuse this request."""
     if size > window:
         return f"context_length_exceeded: prompt is too long: {size} tokens > {window} maximum"
-    history = body["messages"] if "messages" in body else body["contents"]
+    history = body.get("messages") or body.get("input") or body["contents"]
+    if isinstance(history, str):
+        return None
     calls = [call["id"] for calls in found(history, "tool_calls") for call in calls]
     calls += [block["id"] for block in blocks(history) if block.get("type") == "tool_use"]
     results = found(history, "tool_call_id") + found(history, "tool_use_id")
     if sorted(calls) != sorted(results):
         return "tool_use ids and tool_result ids do not match"
+    items = {
+        kind: [item["call_id"] for item in history if item.get("type") == kind] for kind in ITEMS
+    }
+    if sorted(items["function_call"]) != sorted(items["function_call_output"]):
+        return "No tool output found for function call, or no function call for a tool output"
     if len(found(history, "functionCall")) != len(found(history, "functionResponse")):
         return "the number of function responses is not the number of function calls"
     return None
@@ -80,6 +89,8 @@ class Provider(BaseHTTPRequestHandler):
         calls = [(f"call-{part}", name, {argument: part}) for part in parts]
         if "contents" in body:
             self.gemini(calls, size)
+        elif self.path.endswith("/responses"):
+            self.openai_responses(calls, size, number, is_streamed=body.get("stream", False))
         elif self.path.endswith("/chat/completions"):
             self.openai(calls, size, is_streamed=body.get("stream", False))
         else:
@@ -115,6 +126,45 @@ class Provider(BaseHTTPRequestHandler):
         chunks.append(known | {"choices": [], "usage": usage})
         lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
         self.send(200, "".join(lines) + "data: [DONE]\n\n", "text/event-stream")
+
+    def openai_responses(
+        self, calls: list[Any], size: int, number: int, *, is_streamed: bool
+    ) -> None:
+        """Sends a response of OpenAI's Responses API."""
+        output: list[Json] = [
+            {
+                "type": "function_call",
+                "id": f"fc_{call}",
+                "call_id": call,
+                "name": name,
+                "arguments": json.dumps(arguments),
+                "status": "completed",
+            }
+            for call, name, arguments in calls
+        ]
+        text = {"type": "output_text", "text": "done", "annotations": []}
+        message = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
+        output = output or [message | {"status": "completed", "content": [text]}]
+        response: Json = {"id": f"resp_{number}", "object": "response", "created_at": 0}
+        response |= {"model": "local", "status": "completed", "output": output, "tools": []}
+        response |= {"parallel_tool_calls": True, "tool_choice": "auto"}
+        usage: Json = {"input_tokens": size, "output_tokens": 9, "total_tokens": size + 9}
+        usage["input_tokens_details"] = {"cached_tokens": 0, "cache_write_tokens": 0}
+        usage["output_tokens_details"] = {"reasoning_tokens": 0}
+        response["usage"] = usage
+        if not is_streamed:
+            self.send(200, json.dumps(response))
+            return
+        events: list[Json] = [{"type": "response.created", "response": response | {"output": []}}]
+        for index, item in enumerate(output):
+            known = {"output_index": index, "item": item}
+            events += [{"type": f"response.output_item.{end}"} | known for end in ("added", "done")]
+        events.append({"type": "response.completed", "response": response})
+        lines = [
+            f"event: {event['type']}\ndata: {json.dumps(event | {'sequence_number': place})}\n\n"
+            for place, event in enumerate(events)
+        ]
+        self.send(200, "".join(lines), "text/event-stream")
 
     def anthropic(self, calls: list[Any], size: int, *, is_streamed: bool) -> None:
         """Sends a message."""

@@ -37,7 +37,15 @@ INSIDE = (
 SBOM = re.compile(r"\.dist-info/sboms/[^/]+\.cyclonedx\.json$")
 
 # Modules of extras that a bare import may miss, if they are not named like their distribution.
-BROUGHT = ("strands", "google", "yaml", "langchain_core", "langgraph", "typing_extensions")
+BROUGHT = (
+    "strands",
+    "google",
+    "yaml",
+    "langchain_core",
+    "langgraph",
+    "typing_extensions",
+    "agents",
+)
 
 # The purpose of each extra.
 EXTRAS = {
@@ -45,12 +53,13 @@ EXTRAS = {
     "adk": "from ullage.adk import ContextPlugin; ContextPlugin()",
     "amplifier": "import amplifier_core, ullage.amplifier as a; a.SimpleContextManager()",
     "langchain": "from ullage.langchain import ContextMiddleware; ContextMiddleware()",
+    "openai-agents": "from ullage.openai_agents import ContextProvider; ContextProvider()",
     "cli": "import rich, shtab, ullage.cli",
     "yaml": "import yaml, ullage.supyagent",
     "telemetry": "import opentelemetry.metrics, ullage; ullage.ContextManager()",
 }
 # The first Python that has a host, where it is not ours.
-FIRST_PYTHON = {"amplifier": (3, 11), "langchain": (3, 11)}
+FIRST_PYTHON = {"amplifier": (3, 11), "langchain": (3, 11), "openai-agents": (3, 11)}
 
 BARE = r"""
 import importlib, importlib.metadata, pkgutil, re, sys, sysconfig

@@ -341,6 +341,7 @@ class ContextManager:
         load: Callable[[Any], Any] | None = None,
         compaction: Compaction | None = None,
         replay: bool = False,
+        state: dict[str, Any] | None = None,
     ) -> View:
         """The view of the conversation that a history belongs to, for a host that serves many.
 
@@ -361,6 +362,7 @@ class ContextManager:
         view: View | None = lookup.view
         if view is None:
             view = self.open(
+                state,
                 append_only=append_only,
                 dump=dump,
                 load=load,

@@ -20,7 +20,7 @@ from ullage.overflow import counted_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ullage import View
+    from ullage import Report, View
     from ullage._engine.steps import Steps
     from ullage._hosts.rows import Codec, Row
 
@@ -52,8 +52,13 @@ class Conversation:
         self._view = view
         self.reading: Reading | None = None
         self._mark = mark
-        # What the mark stands for: the last compaction, and what a provider refused.
-        self._marked: tuple[Any, ...] = (view.report, view.ceiling)
+        # What the mark stands for.
+        self._marked = self.decided
+
+    @property
+    def decided(self) -> tuple[Report | None, int | None]:
+        """What the state depends on: the last compaction, and what a provider refused."""
+        return self._view.report, self._view.ceiling
 
     def is_at(self, saved: Mapping[str, Any] | None) -> bool:
         """True if no other process has compacted since this one saved its state."""
@@ -153,6 +158,10 @@ class Conversation:
             self._mark, self._marked = uuid.uuid4().hex, current
         if self._mark is None or self._mark == (before or {}).get(_MARK):
             return None
+        return self.dump()
+
+    def dump(self) -> dict[str, Any]:
+        """What :meth:`saved` returns, in any case."""
         return {_MARK: self._mark, _STATE: self._view.state()}
 
 
@@ -210,17 +219,21 @@ class Conversations:
         key: Any,
         saved: Mapping[str, Any] | None,
     ) -> Conversation:
+        state, mark, view = None, None, None
         if saved is not None:
             try:
                 view = engine.open(saved[_STATE], append_only=True)
                 # Raises an error if the state is of another conversation.
                 view.outlook(reading.rows)
-                return Conversation(engine, view, saved[_MARK])
+                state, mark = saved[_STATE], saved[_MARK]
             except (KeyError, TypeError, MessageError) as error:
                 logger.warning("error=<%s> | the saved state cannot be used", error)
+                view = None
         if key is None:
-            return Conversation(engine, engine.view_of(reading.rows))
-        return Conversation(engine, engine.open(append_only=True))
+            view = engine.view_of(reading.rows, append_only=True, state=state)
+        elif view is None:
+            view = engine.open(append_only=True)
+        return Conversation(engine, view, mark)
 
 
 def _without_store(engine: ContextManager) -> ContextManager:

@@ -9,6 +9,7 @@ import pytest
 # The guide of each host, by the module that must be installed.
 GUIDES = {
     "langchain": "docs/langchain.md",
+    "agents": "docs/openai-agents.md",
 }
 
 

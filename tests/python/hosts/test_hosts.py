@@ -34,10 +34,12 @@ class Listed:
 
 HOSTS = [
     Listed("langchain", "langchain_host", "LangChainHost"),
+    Listed("agents", "openai_agents_host", "OpenAIAgentsHost"),
+    Listed("agents", "openai_agents_host", "StreamedOpenAIAgentsHost"),
 ]
 
 
-@pytest.fixture(params=HOSTS, ids=lambda listed: listed.module.removesuffix("_host"))
+@pytest.fixture(params=HOSTS, ids=lambda listed: listed.name.removesuffix("Host"))
 def host(request):
     listed = request.param
     require(listed.needs)

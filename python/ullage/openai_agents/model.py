@@ -1,0 +1,264 @@
+"""Models whose requests stay inside their windows, and the filter that does less."""
+
+from __future__ import annotations
+
+from operator import is_
+from typing import TYPE_CHECKING, Any
+
+from agents import FunctionTool, ModelProvider, MultiProvider
+from agents.models.interface import Model
+from agents.run_config import ModelInputData
+
+from ullage import PolicyError
+from ullage._engine.steps import arun
+from ullage._hosts.conversations import Conversations
+from ullage._hosts.engines import Engines
+from ullage.openai_agents.items import ItemCodec, is_delta
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from agents.run_config import CallModelData
+
+    from ullage import ContextManager, Policy
+    from ullage._hosts.conversations import Conversation
+    from ullage.stores.protocol import Store
+
+FORMAT = "openai-responses"
+
+
+class ContextModel(Model):
+    """A model whose requests stay inside its window.
+
+        agent = Agent(name="auditor", model=ContextModel(OpenAIResponsesModel(...)))
+
+    It sends a view of the items (``docs/view.md``), sends a request that the provider refuses as
+    too long again, smaller, and corrects the token count by the reported usage. Where the server
+    keeps the conversation (``conversation_id``, ``previous_response_id``), it changes nothing.
+
+    Args:
+        model: The model that is called.
+        engine: What decides. If not given, one with the arguments below.
+        policy: The settings, if no engine is given; those for the model if not given either.
+        store: Where removed content is kept, if no engine is given; in memory if not given either.
+        name: The id of the model, if no engine is given; that of ``model`` if not given.
+
+    Raises:
+        PolicyError: If an argument is invalid, or an engine is given together with what it has.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        engine: ContextManager | None = None,
+        *,
+        policy: Policy | None = None,
+        store: Store | None = None,
+        name: str | None = None,
+    ) -> None:
+        if not hasattr(model, "get_response"):
+            raise PolicyError(
+                f"model: a {type(model).__name__} is no model; give an instance, or use"
+                " ContextProvider for models by name"
+            )
+        engines = Engines(engine, policy=policy, store=store, model=name, format=FORMAT)
+        own = getattr(model, "model", None)
+        self._model = model
+        self.engine = engines.of(own if isinstance(own, str) else None, None)
+        self._conversations = Conversations(ItemCodec())
+        # The tools and handoffs of the last request, and their definitions.
+        self._defined: tuple[list[Any], list[Any]] = ([], [])
+
+    def __getattr__(self, name: str) -> Any:
+        # What is not of the interface, such as the name of the model in traces.
+        if name == "_model":
+            raise AttributeError(name)
+        return getattr(self._model, name)
+
+    async def get_response(  # noqa: PLR0917 - of the interface
+        self,
+        system_instructions: str | None,
+        input: str | list[Any],
+        model_settings: Any,
+        tools: list[Any],
+        output_schema: Any,
+        handoffs: list[Any],
+        tracing: Any,
+        **ids: Any,
+    ) -> Any:
+        """Asks the model, with a view of the items."""
+
+        async def send(items: str | list[Any]) -> Any:
+            return await self._model.get_response(
+                system_instructions,
+                items,
+                model_settings,
+                tools,
+                output_schema,
+                handoffs,
+                tracing,
+                **ids,
+            )
+
+        conversation, response = await self._exchange(
+            send, input, ids, system=system_instructions, tools=[*tools, *handoffs]
+        )
+        _learn(conversation, response)
+        return response
+
+    async def stream_response(  # noqa: PLR0917 - of the interface
+        self,
+        system_instructions: str | None,
+        input: str | list[Any],
+        model_settings: Any,
+        tools: list[Any],
+        output_schema: Any,
+        handoffs: list[Any],
+        tracing: Any,
+        **ids: Any,
+    ) -> AsyncIterator[Any]:
+        """Asks the model, with a view of the items, and passes its events on."""
+
+        async def send(items: str | list[Any]) -> tuple[list[Any], Any]:
+            """Waits for the first event: providers refuse a request before it."""
+            events = self._model.stream_response(
+                system_instructions,
+                items,
+                model_settings,
+                tools,
+                output_schema,
+                handoffs,
+                tracing,
+                **ids,
+            )
+            return [event async for event in _first(events)], events
+
+        conversation, (first, others) = await self._exchange(
+            send, input, ids, system=system_instructions, tools=[*tools, *handoffs]
+        )
+        for event in first:
+            _learn(conversation, getattr(event, "response", None))
+            yield event
+        async for event in others:
+            _learn(conversation, getattr(event, "response", None))
+            yield event
+
+    async def _exchange(
+        self,
+        send: Callable[[Any], Awaitable[Any]],
+        given: str | list[Any],
+        ids: dict[str, Any],
+        *,
+        system: str | None,
+        tools: list[Any],
+    ) -> tuple[Conversation | None, Any]:
+        """What ``send`` returned for the items of a request, and the conversation they are of."""
+        if isinstance(given, str) or ids.get("conversation_id") or ids.get("previous_response_id"):
+            return None, await send(given)
+        conversation, reading = self._conversations.of(self.engine, given)
+        beside = {"system": system, "tools": self._definitions(tools)}
+        return conversation, await arun(conversation.exchange(reading, send, **beside))
+
+    def _definitions(self, tools: list[Any]) -> list[Any] | None:
+        known, definitions = self._defined
+        if len(known) != len(tools) or not all(map(is_, known, tools)):
+            definitions = [_definition(tool) for tool in tools]
+            self._defined = (tools, definitions)
+        return definitions or None
+
+
+class ContextProvider(ModelProvider):
+    """Gives every model of a run as a :class:`ContextModel`.
+
+        run_config = RunConfig(model_provider=ContextProvider())
+
+    For agents that name their models. An agent with a model object needs a ``ContextModel``.
+
+    Args:
+        provider: Finds the models; the SDK's ``MultiProvider`` if not given.
+        engine: What decides for all models. If not given, each has an engine of its own.
+        policy: The settings of those; the model's if not given.
+        store: Where they keep removed content; in memory if not given.
+
+    Raises:
+        PolicyError: If an argument is invalid, or an engine is given together with what it has.
+    """
+
+    def __init__(
+        self,
+        provider: ModelProvider | None = None,
+        engine: ContextManager | None = None,
+        *,
+        policy: Policy | None = None,
+        store: Store | None = None,
+    ) -> None:
+        self._provider = provider or MultiProvider()
+        self._engines = Engines(engine, policy=policy, store=store, format=FORMAT)
+        self._models: dict[str | None, tuple[Model, ContextModel]] = {}
+
+    def get_model(self, model_name: str | None) -> Model:
+        """The model of this name, always the same one."""
+        inner = self._provider.get_model(model_name)
+        known = self._models.get(model_name)
+        if known is None or known[0] is not inner:
+            own = model_name or getattr(inner, "model", None)
+            engine = self._engines.of(own if isinstance(own, str) else None, None)
+            known = self._models[model_name] = inner, ContextModel(inner, engine)
+        return known[1]
+
+    async def aclose(self) -> None:
+        """Closes the provider that finds the models."""
+        await self._provider.aclose()
+
+
+def input_filter(engine: ContextManager) -> Callable[[CallModelData[Any]], Awaitable[Any]]:
+    """A ``call_model_input_filter`` that sends a view of the items.
+
+        RunConfig(call_model_input_filter=input_filter(engine))
+
+    Prefer :class:`ContextProvider` or :class:`ContextModel`: a filter sees neither the tools nor
+    the provider's errors nor the usage. Give the tools to the engine. Where a result stands without
+    its call, the server has the rest of the conversation, and the items stay as they are.
+
+    Args:
+        engine: What decides.
+    """
+    # An engine of another kind is an error here rather than in a run.
+    conversations, own = Conversations(ItemCodec()), Engines(engine, format=FORMAT).last
+
+    async def view(data: CallModelData[Any]) -> ModelInputData:
+        given = data.model_data
+        if is_delta(given.input):
+            return given
+        conversation, reading = conversations.of(own, given.input)
+        items = await arun(conversation.request(reading, system=given.instructions))
+        return ModelInputData(input=items, instructions=given.instructions)
+
+    return view
+
+
+async def _first(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """The first of some events, or none."""
+    async for event in events:
+        yield event
+        return
+
+
+def _learn(conversation: Conversation | None, response: Any) -> None:
+    usage = getattr(response, "usage", None)
+    if conversation is None or usage is None:
+        return
+    details = getattr(usage, "input_tokens_details", None)
+    conversation.observe(usage.input_tokens, getattr(details, "cached_tokens", None))
+
+
+def _definition(tool: Any) -> dict[str, Any]:
+    """The definition of a tool or a handoff, as far as it takes room in a request."""
+    if isinstance(tool, FunctionTool):
+        known = {"description": tool.description, "parameters": tool.params_json_schema}
+    else:
+        # A handoff is a tool too; one of OpenAI's own has a name alone.
+        description = getattr(tool, "tool_description", "")
+        known = {"description": description, "parameters": getattr(tool, "input_json_schema", {})}
+    name = getattr(tool, "tool_name", None) or getattr(tool, "name", "tool")
+    return {"type": "function", "name": name, **known}
