@@ -56,7 +56,7 @@ class ContextSession:
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """The items of the session, with whose beginning the view is known from then on."""
-        items = await self._session.get_items(limit)
+        items: list[Any] = await self._session.get_items(limit)
         if limit is None:
             self._items = list(items)
             if items and self._decided is None:

@@ -49,12 +49,13 @@ class ScriptedModel(Model):
     ):
         output, tokens = self._output(system_instructions, input, tools)
         details: Any = {"cached_tokens": 0, "cache_write_tokens": 0}
+        thoughts: Any = {"reasoning_tokens": 0}
         usage = ResponseUsage(
             input_tokens=tokens,
             output_tokens=9,
             total_tokens=tokens + 9,
             input_tokens_details=details,
-            output_tokens_details={"reasoning_tokens": 0},
+            output_tokens_details=thoughts,
         )
         response = Response(
             id="r",

@@ -58,7 +58,7 @@ def history(steps: int) -> list[Any]:
 
 
 def ask(model: Any, items: list[Any], **ids: Any) -> Any:
-    given = (SYSTEM, items, ModelSettings(), [], None, [], ModelTracing.DISABLED)
+    given: Any = (SYSTEM, items, ModelSettings(), [], None, [], ModelTracing.DISABLED)
     return asyncio.run(model.get_response(*given, **{**NO_IDS, **ids}))
 
 
