@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import ullage
-from ullage.cli import report
+from ullage.cli.options import policy_of
 from ullage.cli.policy import PRESETS
 from ullage.cli.program import parser_of_commands
 
@@ -63,7 +63,7 @@ def test_a_window_without_a_reserve_has_one_reserve_everywhere(window, tmp_path,
     ]
     for options in (["--window", str(window)], ["--window", str(window), "--model", "gpt-4"]):
         asked = parser_of_commands().parse_args(["report", str(conversation), *options])
-        policy, _ = report.policy_of(asked)
+        policy, _ = policy_of(asked)
         assert policy is not None
         policies.append(policy)
     assert {policy.reserve_output for policy in policies} == {min(8_000, window // 4)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ullage import MemoryStore
 from ullage._engine.wording import many
 from ullage.cli.codes import FINE
 from ullage.cli.console import note, say_json
@@ -24,7 +25,6 @@ from ullage.cli.unread import Unread
 
 if TYPE_CHECKING:
     import argparse
-    from pathlib import Path
 
     from ullage import Report
 
@@ -52,7 +52,9 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compacts, and says what was done."""
-    engine = engine_of(options, store_of(options.store))
+    # A dry run stores nothing either; the marks have the same length.
+    store = MemoryStore() if options.dry_run and options.store else store_of(options.store)
+    engine = engine_of(options, store)
     unread = Unread()
 
     def compact(name: str, messages: list[Any]) -> Report:
@@ -64,11 +66,11 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             say_json(changed.to_dict(report=changed.said.to_dict()))
         elif not options.quiet:
-            note(_in_words(changed.name, changed.said, options.store))
+            note(_in_words(changed.name, changed.said, options))
     return unread.ended(FINE, did=bool(done))
 
 
-def _in_words(name: str, report: Report, store: Path | None) -> str:
+def _in_words(name: str, report: Report, options: argparse.Namespace) -> str:
     before, after = f"{report.tokens_before:,}", f"{report.tokens_after:,}"
     if not report.stages:
         lines = [f"{name}: {before} tokens, budget {report.budget:,}; nothing is due"]
@@ -79,8 +81,9 @@ def _in_words(name: str, report: Report, store: Path | None) -> str:
             f"  {many(report.removed_messages, 'message')} removed",
             f"  {report.rewritten:,} tokens to be cached again",
         ]
-        if store is None:
-            lines.append("  what was removed is not stored: no --store was given")
+        if options.store is None:
+            lines.append("  the removed content is not stored: no --store was given")
         else:
-            lines.append(f"  {many(len(report.references), 'output')} stored in {store}")
+            stored = "to be stored" if options.dry_run else "stored"
+            lines.append(f"  {many(len(report.references), 'output')} {stored} in {options.store}")
     return "\n".join([*lines, *(f"  warning: {warning}" for warning in report.warnings)])

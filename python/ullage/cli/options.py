@@ -87,35 +87,53 @@ def counter_of(options: argparse.Namespace) -> ullage.TokenCounter | None:
     return None if options.model is None else ullage.TokenCounter.for_model(options.model)
 
 
-def add_policy(parser: Any) -> None:
-    """Adds the options that choose the policy."""
-    policy = parser.add_argument(
+def add_policy(parser: Any, *, model: str = "for its window and its tokens") -> None:
+    """Adds the options that choose the policy.
+
+    Args:
+        parser: Where they are added.
+        model: What the model is for.
+    """
+    add = parser.add_argument
+    policy = add(
         "--policy",
         metavar="NAME|FILE",
         help="a preset, a policy in a .toml, .yaml or .json file, or an agent's .yaml",
     )
     completed(policy, "file")
-
-
-def add_engine(parser: argparse.ArgumentParser) -> None:
-    """All that an engine is made of, the store aside."""
-    group = parser.add_argument_group("the engine")
-    add = group.add_argument
-    add_policy(group)
     add(
         "--set",
         action="append",
         default=[],
         metavar="SETTING=VALUE",
-        help="change a setting of the policy, such as window=32000; may be repeated",
+        help="change a setting of the policy, such as keep_recent=10; may be repeated",
     )
-    add("--model", metavar="ID", help="the id of the model, for its window and its tokens")
+    add("--model", metavar="ID", help=f"the id of the model, {model}")
+    add_window(parser)
+
+
+def add_window(parser: Any) -> None:
+    """Adds the option that sets the window."""
+    parser.add_argument(
+        "--window",
+        type=at_least(1),
+        metavar="TOKENS",
+        help="the window, in place of that of the policy or the model",
+    )
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """All that an engine is made of, the store aside."""
+    group = parser.add_argument_group("the engine")
+    add_policy(group)
     _add_encoding(group)
     for name, what in (
         ("system", "the system prompt, as text or JSON"),
         ("tools", "the tool definitions, as JSON"),
     ):
-        given = add(f"--{name}", type=Path, metavar="FILE", help=f"{what}; part of the window")
+        given = group.add_argument(
+            f"--{name}", type=Path, metavar="FILE", help=f"{what}; part of the window"
+        )
         completed(given, "file")
 
 
@@ -143,6 +161,8 @@ def policy_of(options: argparse.Namespace) -> tuple[ullage.Policy | None, str | 
     """The policy, None for that of the model, and the model, which an agent's file may name."""
     policy, model = chosen(options.policy, options.model)
     changes = dict(_setting(given) for given in options.set)
+    if options.window is not None:
+        changes["window"] = options.window
     return (changed(policy, model, changes) if changes else policy), model
 
 

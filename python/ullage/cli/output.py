@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ullage import Transcript
 from ullage._engine.files import write_whole
-from ullage.cli.console import progress
+from ullage.cli.console import note, progress
 from ullage.cli.conversations import STANDARD_INPUT, read
 from ullage.cli.errors import CommandError
 from ullage.cli.locks import require_unlocked
 from ullage.cli.options import completed
-from ullage.cli.overwriting import add_force, lost_messages, require_new
+from ullage.cli.overwriting import add_dry_run, add_force, lost_messages, require_new
 from ullage.sessions.packing import packed
 from ullage.sessions.shapes import LINES
 from ullage.sessions.transcripts import KIND as TRANSCRIPT
@@ -45,6 +45,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         "-i", "--in-place", action="store_true", help="write back into FILE, in the same way"
     )
     add_force(parser)
+    add_dry_run(parser)
     parser.add_argument(
         "--transcript",
         action="store_true",
@@ -78,6 +79,8 @@ def change(
 ) -> list[Changed[Said]]:
     """Changes each conversation of a file, and writes all of them where the options say.
 
+    With ``--dry-run`` nothing is written, not even to standard output.
+
     Args:
         options: Those of the command.
         how: Takes the name and the messages, which it changes in place, and says what it did.
@@ -97,8 +100,9 @@ def change(
         work.total = len(source.sessions)
         _require_writable(options, source, unread)
         if options.in_place and (options.transcript or source.kind == TRANSCRIPT):
-            return [Changed(source.name, _change_transcript(options.file, how), None)]
-        is_shown = options.json and options.output is None and not options.in_place
+            said = _change_transcript(options.file, how, dry_run=options.dry_run)
+            return [Changed(source.name, said, None)]
+        is_shown = options.json and not (options.output or options.in_place or options.dry_run)
         # In place all or nothing is written. One that stands alone is the failure of the command.
         going_on = nullcontext() if options.in_place or len(source.sessions) == 1 else unread
         for session in source.sessions:
@@ -118,18 +122,23 @@ def change(
         )
     if options.in_place:
         _require_nothing_lost(options, source, outcome)
-    if not is_shown and (done or not unread):
+    if options.dry_run:
+        note("ullage: dry run: nothing was written")
+    elif not is_shown and (done or not unread):
         _write(options, source, outcome)
     return changed
 
 
-def _change_transcript(file: str, how: Callable[[str, list[Any]], Said]) -> Said:
+def _change_transcript(file: str, how: Callable[[str, list[Any]], Said], *, dry_run: bool) -> Said:
     """Appends the view that is left to a transcript, in which all that was said stays."""
     with Transcript(file) as transcript:
         view = transcript.view()
         before = list(view)
         said = how(file, view)
-        transcript.set_view(view, since=before)
+        if dry_run:
+            note("ullage: dry run: nothing was written")
+        else:
+            transcript.set_view(view, since=before)
         return said
 
 

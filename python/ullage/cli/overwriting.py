@@ -1,10 +1,12 @@
-"""Refuses to destroy content unless ``--force`` is given."""
+"""Writes over files with ``--force`` only, and nothing with ``--dry-run``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ullage._engine.files import write_whole
+from ullage.cli.console import note
 from ullage.cli.errors import CommandError
 
 if TYPE_CHECKING:
@@ -19,6 +21,28 @@ def add_force(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="overwrite an existing file, even if its content is lost",
     )
+
+
+def add_dry_run(parser: argparse.ArgumentParser) -> None:
+    """Adds the option that writes nothing."""
+    parser.add_argument(
+        "--dry-run", action="store_true", help="do the work and report it, but write nothing"
+    )
+
+
+def write_page(file: str | Path, page: bytes, options: argparse.Namespace) -> None:
+    """Writes a page, or says what would be written.
+
+    Raises:
+        CommandError: If it cannot be written.
+    """
+    if options.dry_run:
+        note(f"ullage: dry run: {file} would have {len(page):,} bytes; nothing was written")
+        return
+    try:
+        write_whole(file, page)
+    except OSError as error:
+        raise CommandError(f"cannot write the page: {error}") from error
 
 
 def require_new(file: str | Path, options: argparse.Namespace) -> None:

@@ -30,7 +30,7 @@ from ullage.cli.codes import FAILED, FOUND, INTERRUPTED, told
 from ullage.cli.console import complain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import NoReturn
 
 # In the order in which one meets them.
@@ -103,16 +103,34 @@ def _warned(message: Warning | str, *_: object, **__: object) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that suggests the nearest command."""
+    """A parser that suggests the nearest command and the nearest option."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parses arguments. An option that the command does not have is an error here."""
+        found, unknown = super().parse_known_args(args, namespace)
+        option = next((given for given in unknown if given.startswith("-")), None)
+        if option is not None:
+            name = option.partition("=")[0]
+            self.error(f"unknown option '{name}'{_nearest(name, self._option_string_actions)}")
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
         """Prints the error and exits."""
         if unknown := re.match(r"argument COMMAND: invalid choice: '([^']*)'", message):
-            names = [command.__name__.rpartition(".")[2] for command in _COMMANDS]
-            near = difflib.get_close_matches(unknown[1], names, n=1)
-            remedy = f"did you mean '{near[0]}'?" if near else f"use {', '.join(names)}"
-            message = f"unknown command '{unknown[1]}'; {remedy}"
+            # argparse has no other way to the commands.
+            kind = argparse._SubParsersAction  # noqa: SLF001
+            commands = [action for action in self._actions if isinstance(action, kind)]
+            names = [name for action in commands for name in action.choices]
+            remedy = _nearest(unknown[1], names) or f"; use {', '.join(names)}"
+            message = f"unknown command '{unknown[1]}'{remedy}"
         super().error(message)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def parser_of_commands() -> argparse.ArgumentParser:

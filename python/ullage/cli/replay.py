@@ -7,13 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage._engine.files import write_whole
 from ullage.cli.codes import FAILED, FINE, FOUND
 from ullage.cli.console import complain, progress, say_json
 from ullage.cli.conversations import read_all
-from ullage.cli.errors import CommandError
-from ullage.cli.options import add_files, add_json, at_least, command, completed, value_of
-from ullage.cli.overwriting import add_force, require_new
+from ullage.cli.options import (
+    add_files,
+    add_json,
+    add_window,
+    at_least,
+    command,
+    completed,
+    value_of,
+)
+from ullage.cli.overwriting import add_dry_run, add_force, require_new, write_page
 from ullage.cli.replay_table import show
 from ullage.cli.unread import Unread
 from ullage.sessions import UnreadableSessionError
@@ -77,11 +83,13 @@ def add_to(commands: Any) -> None:
         help=f"simulate what whole sessions cost at this high mark ({_COST_AT})",
     )
     add("--model", help="the id of the model whose tokens are counted and paid (o200k_base)")
+    add_window(parser)
     add("--jobs", type=at_least(1), metavar="N", help="sessions at a time (one for each core)")
     add_json(parser, "print rows, cuts and costs as JSON")
     page = add("--html", type=Path, metavar="FILE", help="write a page with plots")
     completed(page, "file")
     add_force(parser)
+    add_dry_run(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -97,7 +105,10 @@ def run(options: argparse.Namespace) -> int:
     if options.html:
         require_new(options.html, options)
     unread = Unread()
-    settings = grid([read_policy(name) for name in options.policy or ["default"]], _grid(options))
+    policies = [read_policy(name) for name in options.policy or ["default"]]
+    if options.window is not None:
+        policies = grid(policies, {"window": [options.window]})
+    settings = grid(policies, _grid(options))
     sweep = Sweep(
         settings,
         contexts=options.context,
@@ -120,7 +131,7 @@ def run(options: argparse.Namespace) -> int:
     elif has_table and measured.cuts:
         show(measured)
     if options.html and measured.cuts:
-        _write(options.html, html(measured))
+        write_page(options.html, html(measured).encode(), options)
     if not measured.cuts:
         least = min(options.context)
         complain(
@@ -129,13 +140,6 @@ def run(options: argparse.Namespace) -> int:
     is_broken = any(row.failed or row.overshoot or row.violations for row in measured.rows())
     code = unread.ended(FOUND if is_broken else FINE, did=bool(measured.cuts))
     return code if measured.cuts else FAILED
-
-
-def _write(file: Path, page: str) -> None:
-    try:
-        write_whole(file, page.encode())
-    except OSError as error:
-        raise CommandError(f"cannot write the page: {error}") from error
 
 
 def _for_model(model: str | None) -> dict[str, Any]:

@@ -7,14 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import ullage
-from ullage._engine.files import write_whole
-from ullage.cli.codes import FAILED, FINE
-from ullage.cli.console import complain, note, progress, say
+from ullage.cli.codes import FINE
+from ullage.cli.console import note, progress, say
 from ullage.cli.conversations import STANDARD_INPUT, read
 from ullage.cli.errors import CommandError
-from ullage.cli.options import add_file, add_policy, at_least, command, completed, store_of
-from ullage.cli.overwriting import add_force, require_new
-from ullage.cli.policies import changed, chosen
+from ullage.cli.options import (
+    add_file,
+    add_policy,
+    at_least,
+    command,
+    completed,
+    policy_of,
+    store_of,
+)
+from ullage.cli.overwriting import add_dry_run, add_force, require_new, write_page
 from ullage.cli.unread import Unread
 from ullage.report.recording import is_recording
 
@@ -53,9 +59,8 @@ def add_to(commands: Any) -> None:
     add_force(parser)
     store = add("--store", type=Path, metavar="FOLDER", help="where what left is stored")
     completed(store, "folder")
-    add_policy(parser)
-    add("--model", metavar="ID", help="the id of the model, for its window, tokens and prices")
-    add("--window", type=at_least(1), metavar="TOKENS", help="another window than the policy's")
+    add_dry_run(parser)
+    add_policy(parser, model="for its window, tokens and prices")
     add(
         "--session",
         type=at_least(1),
@@ -76,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.output != _STANDARD_OUTPUT:
         require_new(options.output, options)
-    store = store_of(options.store)
+    store = None if options.dry_run else store_of(options.store)
     unread = Unread()
     is_page = options.output != _STANDARD_OUTPUT
     folder = Path(options.output).parent if is_page else None
@@ -97,12 +102,9 @@ def run(options: argparse.Namespace) -> int:
         # As bytes: the page is UTF-8, whatever the terminal shows.
         sys.stdout.buffer.write(page)
         return unread.ended(FINE, did=True)
-    try:
-        write_whole(options.output, page)
-    except OSError as error:
-        complain(f"cannot write the page: {error}")
-        return FAILED
-    say(str(Path(options.output)))
+    write_page(options.output, page, options)
+    if not options.dry_run:
+        say(str(Path(options.output)))
     return unread.ended(FINE, did=True)
 
 
@@ -114,11 +116,3 @@ def _session(found: list[Session], number: int) -> Session:
     if len(found) > 1:
         note(f"ullage: session {number} of {len(found)}; --session chooses another")
     return found[number - 1]
-
-
-def policy_of(options: argparse.Namespace) -> tuple[ullage.Policy | None, str | None]:
-    """The policy that is asked for, None for that of the model, and the model."""
-    policy, model = chosen(options.policy, options.model)
-    if options.window is None:
-        return policy, model
-    return changed(policy, model, {"window": options.window}), model

@@ -130,7 +130,7 @@ _KINDS: dict[str, type[Recorded]] = {
     "compaction": Report,
     "failure": Failure,
 }
-KINDS = tuple(_KINDS)
+KINDS = frozenset(_KINDS)
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ullage.report.recorded import KINDS
 from ullage.sessions import adk, claude_code
 from ullage.sessions.file import Lines
 
@@ -57,6 +58,8 @@ def shape_of(value: Any, problems: Problems) -> Shape:
     if isinstance(value, Lines) and claude_code.is_transcript(value):
         return Shape("a transcript of Claude Code", [claude_code.main_chain(value)], None)
     records = [entry for entry in value if isinstance(entry, dict)]
+    for record in records:
+        _refuse_langchain(record)
     if records and all(not _is_message(entry) for entry in records):
         return _of_records(value, problems)
     if not isinstance(value, Lines):
@@ -99,6 +102,7 @@ def _of_records(records: list[Any], problems: Problems) -> Shape:
 def _of_object(value: Any) -> tuple[str, list[Any], Callable[[list[Any]], Any] | None]:
     if not isinstance(value, dict):
         raise ValueError(f"it is a {type(value).__name__}, not an object")  # noqa: TRY004 - likewise
+    _refuse_langchain(value)
     if adk.is_session(value):
         return "a session of Google ADK", adk.contents(value), None
     field = next((field for field in _FIELDS if isinstance(value.get(field), list)), None)
@@ -106,8 +110,18 @@ def _of_object(value: Any) -> tuple[str, list[Any], Callable[[list[Any]], Any] |
         return "an object with messages", value[field], lambda other: {**value, field: other}
     if _is_message(value):
         return "a message", [value], Lines
+    if len(value) == 1 and not KINDS.isdisjoint(value):
+        raise ValueError("it is a recording of `ullage.Recorder`; `ullage report` draws it")
     names = ", ".join(f"`{field}`" for field in _FIELDS)
     raise ValueError(f"an object in it has no list of messages in {names} or `events`")
+
+
+def _refuse_langchain(value: dict[str, Any]) -> None:
+    """Raises for a message as LangChain's `dumpd` and `messages_to_dict` write it."""
+    if "lc" in value or ("data" in value and value.keys() <= {"type", "data"}):
+        raise ValueError(
+            "it has messages of LangChain; write what `convert_to_openai_messages` makes of them"
+        )
 
 
 def _is_message(value: dict[str, Any]) -> bool:
