@@ -188,10 +188,10 @@ def test_what_replaces_a_message_its_content_a_block_or_its_pin_is_seen():
     for change, kept in ((message, 1), (content, 1), (block, 2), (more, 2), (pin, 0)):
         messages = row()
         remembered = MessageSnapshot(messages)
-        assert remembered.begins([*messages, ANSWER])
+        assert remembered.is_prefix_of([*messages, ANSWER])
         assert remembered.kept_at_end(messages) == 3
         change(messages)
-        assert not remembered.begins(messages)
+        assert not remembered.is_prefix_of(messages)
         assert remembered.kept_at_end(messages) == kept
     remembered = MessageSnapshot(messages)
     remembered.forget(2)
@@ -208,6 +208,6 @@ def test_what_is_nested_beyond_comparing_counts_as_changed():
 
     messages = [user({"text": "one", "extra": deep()})]
     remembered = MessageSnapshot(messages)
-    assert remembered.begins(messages)
+    assert remembered.is_prefix_of(messages)
     messages[0]["content"][0] = {"text": "one", "extra": deep()}
-    assert not remembered.begins(messages)
+    assert not remembered.is_prefix_of(messages)

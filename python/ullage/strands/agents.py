@@ -57,13 +57,13 @@ class PerAgent(Generic[_State]):
             state: _State = states[key]
             return state
 
-    def move(self, giver: Any, taker: Any) -> None:
+    def move(self, source: Any, target: Any) -> None:
         """Gives the state of one object to another that has none yet."""
         with self._lock:
-            states, key = self._place(giver)
+            states, key = self._place(source)
             if key in states:
                 state = states.pop(key)
-                states, key = self._place(taker)
+                states, key = self._place(target)
                 states.setdefault(key, state)
 
     def agents(self) -> list[Any]:

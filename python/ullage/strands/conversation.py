@@ -30,10 +30,9 @@ from ullage.strands.budget import accepted_options, reduce_to_budget
 from ullage.strands.engines import (
     Refusals,
     compaction,
-    fixed,
-    is_reducing,
+    is_in_reduction,
+    mark_reduction,
     observe,
-    reducing,
     reduction,
 )
 from ullage.strands.estimate import prompt_token_limit
@@ -72,16 +71,16 @@ class _AgentState:
 
     Attributes:
         refusals: Refusals since the provider last answered.
-        observed: The last answer whose usage was learned from.
+        last_observed: The last answer whose usage was learned from.
         layers: The layers for the agent.
-        invoked: True while an invocation of the agent runs.
+        is_invoked: True while an invocation of the agent runs.
         checked: Length and last message of the conversation when its budget was ensured last.
     """
 
     refusals: Refusals = field(default_factory=Refusals)
-    observed: Any = None
+    last_observed: Any = None
     layers: Layers | None = None
-    invoked: bool = False
+    is_invoked: bool = False
     checked: tuple[int, Any] | None = None
 
 
@@ -192,7 +191,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         writing a file or waiting for a summary, it leaves the work to the hook after the
         invocation, which is awaited.
         """
-        if not (self._may_block and self._states.of(agent).invoked and is_in_event_loop()):
+        if not (self._may_block and self._states.of(agent).is_invoked and is_in_event_loop()):
             # Strands calls this in its `finally`: raising would hide the answer, or the error, of
             # the invocation. The check before the next model call reports what is still wrong.
             run(_log_errors(self._manage(agent)))
@@ -252,7 +251,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
 
     def _before_invocation(self, event: BeforeInvocationEvent) -> None:
         state = self._states.of(event.agent)
-        state.invoked = True
+        state.is_invoked = True
         state.refusals.end()
 
     async def _before_model_call(self, event: BeforeModelCallEvent) -> None:
@@ -275,7 +274,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         await self._states.of(event.agent).refusals.after_model_call(event, smaller)
 
     async def _after_invocation(self, event: AfterInvocationEvent) -> None:
-        self._states.of(event.agent).invoked = False
+        self._states.of(event.agent).is_invoked = False
         if self._may_block:
             await arun(_log_errors(self._manage(event.agent)))
 
@@ -289,8 +288,8 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         self.follow(agent)
         state, messages = self._states.of(agent), agent.messages
         index, answer = last_answer(messages)
-        if answer is not state.observed:
-            state.observed = answer
+        if answer is not state.last_observed:
+            state.last_observed = answer
             observe(self.engine_for(agent), messages[:index], answer)
 
     def _manage(self, agent: Any) -> Steps[None]:
@@ -306,20 +305,20 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
 
     def _compact_if_due(self, agent: Any) -> Steps[None]:
         before = len(agent.messages)
-        report = yield from compaction(self.engine_for(agent), agent.messages, **fixed(agent))
+        report = yield from compaction(agent, self.engine_for(agent), agent.messages)
         if report.stages:
             note_reduction(agent, stage_of(report), "due", before)
 
     def _reduce(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
         """Reduces once. After a refusal it must make progress, otherwise it may."""
-        if is_reducing(agent):
+        if is_in_reduction(agent):
             logger.debug("an agent is summarized by itself, and was left as it is")
             if error is not None:
                 raise ContextWindowOverflowException(
                     "the history is being reduced already, by whom this request is for"
                 ) from error
             return
-        with reducing(agent):
+        with mark_reduction(agent):
             self._begin(agent)
             reason, before, messages = reason_of(agent, error), len(agent.messages), agent.messages
             tokens, engine = estimated_tokens(agent), self.engine_for(agent)
@@ -334,7 +333,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             elif self.engine is None:
                 stage = yield from self._layers(agent).reduce(agent, escalation)
             else:
-                report = yield from compaction(engine, messages, hard=True, **fixed(agent))
+                report = yield from compaction(agent, engine, messages, hard=True)
                 stage = stage_of(report)
         if (len(agent.messages), estimated_tokens(agent)) != (before, tokens):
             note_reduction(agent, stage, reason, before, tokens)

@@ -13,7 +13,7 @@ from strands.types.exceptions import ContextWindowOverflowException
 from ullage._engine.logger import Logger
 from ullage._engine.steps import calling, run
 from ullage.strands.agents import PerAgent, model_window
-from ullage.strands.engines import Refusals, is_reducing
+from ullage.strands.engines import Refusals, is_in_reduction
 from ullage.strands.history import History, identify, repair_history, with_pin
 from ullage.strands.session import RestorableConversationManager
 from ullage.strands.settings import UNKNOWN_WINDOW
@@ -181,7 +181,7 @@ class SlidingWindowConversationManager(
         pinned = history.pinned()
         if e is not None and self.should_truncate_results and truncate_results(messages, pinned):
             return
-        kept = self._kept(history, pinned, len(messages), max(1, refusals))
+        kept = self._messages_to_keep(history, pinned, len(messages), max(1, refusals))
         if kept is not None:
             messages[:] = repair_history([messages[index] for index in kept])
         elif e is not None:
@@ -193,12 +193,12 @@ class SlidingWindowConversationManager(
                 len(messages),
             )
 
-    def _kept(
+    def _messages_to_keep(
         self, history: History, pinned: set[int], count: int, refusals: int
     ) -> list[int] | None:
         """Returns the messages that stay; None if none can leave."""
         if self.window_size == 0:
-            waiting = pinned | set(history.waiting())
+            waiting = pinned | set(history.unanswered_request())
             if len(waiting) < count:
                 return sorted(waiting)
         start = max(2, count * min(refusals, _MOST_QUARTERS) // _QUARTERS)
@@ -313,7 +313,7 @@ class SummarizingConversationManager(
     async def _summarize(self, agent: Any, preserved: int) -> None:
         """Puts a summary in the place of the oldest messages."""
         messages, state = agent.messages, self._states.of(agent)
-        if is_reducing(agent):
+        if is_in_reduction(agent):
             raise ContextWindowOverflowException("Cannot summarize: the summary itself overflows")
         count = min(max(1, int(len(messages) * self.summary_ratio)), len(messages) - preserved)
         if count <= 0:

@@ -30,7 +30,7 @@ from ullage._hosts.checks import require_engine
 from ullage.stores.retrieval import DEFAULT_LIMIT
 from ullage.stores.tools import RetrievalTool
 from ullage.strands.agents import model_id, model_window, tool_specs, usage_counts
-from ullage.strands.history import hold_count, identify
+from ullage.strands.history import identify, limit_count
 from ullage.strands.settings import UNKNOWN_WINDOW
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ _FOLDER = "artifacts"
 _MOST_REFUSALS = 10
 
 # The agents whose conversation is being reduced in this context, threads begun in it included.
-_reducing: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
+_in_reduction: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
     "ullage_reducing", default=()
 )
 
@@ -126,20 +126,25 @@ def _store_beside_session(agent: Any) -> Store:
     return FileStore(folder, keep=None, clean_above=None)
 
 
-def fixed(agent: Any) -> dict[str, Any]:
+def system_and_tools(agent: Any) -> dict[str, Any]:
     """Returns the system prompt and the tools, which take part of the window too."""
     return {"system": getattr(agent, "system_prompt", None), "tools": tool_specs(agent)}
 
 
 def compaction(
-    engine: ContextManager, messages: list[Any], *, room: int | None = None, **options: Any
+    agent: Any,
+    engine: ContextManager,
+    messages: list[Any],
+    *,
+    room: int | None = None,
+    **options: Any,
 ) -> Steps[Report]:
     """Compacts the messages in place, gives new ones an id, and holds a limit on their number.
 
     If the budget cannot be met, the messages that must stay may have ``room`` tokens more, if it is
     given. The options are those of ``ContextManager.compact``.
     """
-    before = [*messages]
+    before, options = [*messages], {**system_and_tools(agent), **options}
     try:
         report: Report = yield Step(
             partial(engine.compact, messages, **options),
@@ -149,10 +154,10 @@ def compaction(
         if room is None:
             raise
         options["budget"] = error.floor + room
-        return (yield from compaction(engine, messages, **options))
+        return (yield from compaction(agent, engine, messages, **options))
     if report.stages or report.repairs:
         identify(messages, before)
-    hold_count(messages, engine.policy, options.get("pins", ()))
+    limit_count(messages, engine.policy, options.get("pins", ()))
     return report
 
 
@@ -172,18 +177,18 @@ def reduction(
     Raises:
         ContextWindowOverflowException: If the messages cannot be made smaller.
     """
-    options = {"hard": True, **fixed(agent)}
     try:
-        refused = engine.status(messages, **fixed(agent))
+        refused = engine.status(messages, **system_and_tools(agent))
         if first is not None:
             first()
         budget = max(1, min(refused.available, int(refused.tokens * share)))
         try:
-            report = yield from compaction(engine, messages, budget=budget, **options)
+            report = yield from compaction(agent, engine, messages, budget=budget, hard=True)
         except BudgetError as error:
             if error.floor >= refused.tokens:
                 raise
-            report = yield from compaction(engine, messages, budget=error.floor, **options)
+            options = {"budget": error.floor, "hard": True}
+            report = yield from compaction(agent, engine, messages, **options)
     except UllageError as error:
         raise ContextWindowOverflowException(f"the history cannot be made smaller: {error}") from (
             refusal or error
@@ -289,21 +294,21 @@ class Refusals:
 
 
 @contextmanager
-def reducing(*agents: Any) -> Iterator[None]:
+def mark_reduction(*agents: Any) -> Iterator[None]:
     """Marks the conversations of these agents as being reduced.
 
     So the request for a summary does not ask for a summary itself.
     """
-    token = _reducing.set((*_reducing.get(), *map(id, agents)))
+    token = _in_reduction.set((*_in_reduction.get(), *map(id, agents)))
     try:
         yield
     finally:
-        _reducing.reset(token)
+        _in_reduction.reset(token)
 
 
-def is_reducing(agent: Any) -> bool:
+def is_in_reduction(agent: Any) -> bool:
     """Returns True if the conversation of an agent is being reduced in this context."""
-    return id(agent) in _reducing.get()
+    return id(agent) in _in_reduction.get()
 
 
 def retrieval_tool(
@@ -321,7 +326,7 @@ def retrieval_tool(
     """
     tool = RetrievalTool(store, name=name, limit=limit)
 
-    async def answered(tool_use: ToolUse, **_: Any) -> ToolResult:
+    async def answer_call(tool_use: ToolUse, **_: Any) -> ToolResult:
         answer = await tool.aanswer(tool_use["input"])
         return {
             "toolUseId": tool_use["toolUseId"],
@@ -330,4 +335,4 @@ def retrieval_tool(
         }
 
     spec = tool.definition("bedrock")["toolSpec"]
-    return PythonAgentTool(name, spec, answered)
+    return PythonAgentTool(name, spec, answer_call)

@@ -59,7 +59,7 @@ def repair_request(agent: Any, messages: list[Any]) -> None:
     message has changed, O(messages).
     """
     try:
-        valid = _VIEWS.of(agent).following(messages).messages(messages)
+        valid = _VIEWS.of(agent).view_of(messages).messages(messages)
         if not is_same(valid, messages):
             messages[:] = _repair(messages)
     except (AttributeError, LookupError, TypeError, MessageError) as error:
@@ -116,7 +116,7 @@ class History:
                 found |= pair
         return found
 
-    def waiting(self) -> range:
+    def unanswered_request(self) -> range:
         """Returns the places of the last request and of all after it, if it has no answer yet."""
         count = len(self._roles)
         if not count or self._roles[-1] == "assistant":
@@ -182,7 +182,7 @@ class History:
         return max((request for request in self.requests if request < index), default=None)
 
 
-def hold_count(messages: list[Any], policy: Policy, pins: Iterable[int] = ()) -> None:
+def limit_count(messages: list[Any], policy: Policy, pins: Iterable[int] = ()) -> None:
     """Removes the oldest messages without a note if there are more than the policy allows.
 
     The engine removes messages only if its note about them is shorter. Pinned messages, the zones

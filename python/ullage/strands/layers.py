@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from ullage import BudgetError, ContextManager, ModelLimits, Policy, TokenCounter, UllageError
 from ullage._engine.logger import Logger
 from ullage.strands.agents import model_id
-from ullage.strands.engines import compaction, fixed
+from ullage.strands.engines import compaction, system_and_tools
 from ullage.strands.estimate import _estimate_prompt_tokens, fill_of
 from ullage.strands.mapper import LargeToolResultMapper
 from ullage.strands.settings import (
@@ -131,7 +131,7 @@ class Layers:
         """Runs Layers 1 and 2, by the number of messages."""
         if len(agent.messages) >= PROACTIVE_COMPRESSION_THRESHOLD * self.settings.window:
             self.compress(agent)
-        yield from self._hold_window(agent)
+        yield from self._limit_window(agent)
 
     def reduce(self, agent: Any, escalation: int) -> Steps[Stage]:
         """Runs Layers 1 to 3 until the prompt is below its threshold; returns the last that acted.
@@ -142,7 +142,7 @@ class Layers:
         self.compress(agent)
         if was_due and not self._is_due(agent):
             return "compression"
-        yield from self._hold_window(agent)
+        yield from self._limit_window(agent)
         if was_due and not self._is_due(agent):
             return "sliding"
         keep_last = self.settings.keep_last
@@ -193,11 +193,11 @@ class Layers:
             messages[:] = [changed.get(index, message) for index, message in enumerate(messages)]
         self._seen_by, self._seen = settings, [messages[index] for index in places]
 
-    def _hold_window(self, agent: Any) -> Steps[None]:
+    def _limit_window(self, agent: Any) -> Steps[None]:
         """Layer 2: removes the oldest messages between the zones if there are too many."""
         if len(agent.messages) > WINDOW_OVERFLOW_THRESHOLD * self.settings.window:
             # A budget without end: this is about their number.
-            yield from compaction(self._window, agent.messages, budget=_ENDLESS)
+            yield from compaction(agent, self._window, agent.messages, budget=_ENDLESS)
 
     def _reach_low_mark(self, agent: Any, spared: int, room: int | None) -> Steps[Report]:
         """Layer 3: reduces to the low mark of the limit; ``spared`` messages of the last zone stay.
@@ -208,7 +208,7 @@ class Layers:
         count, fill = len(messages), fill_of(agent, settings.thresholds)
         first = min(settings.keep_first, count)
         pins = [*range(first), *range(max(first, count - spared), count)]
-        options: dict[str, Any] = fixed(agent)
+        options: dict[str, Any] = {"hard": True, "pins": pins}
         if fill is not None and fill.tokens > fill.beside:
             # If the system prompt and the tools leave little room, a reduction leaves half of it
             # free. Aiming for the low mark would empty the conversation and still miss it.
@@ -216,11 +216,10 @@ class Layers:
             target = max(settings.low * fill.limit, (fill.beside + most) / 2)
             # The thresholds are shares of an estimate. The engine counts; the share is the same.
             share = (target - fill.beside) / (fill.tokens - fill.beside)
-            status = self.engine.status(messages, **options)
+            status = self.engine.status(messages, **system_and_tools(agent))
             budget = min(int(status.tokens * min(max(share, 0.0), 1.0)), status.available)
-            options = {"budget": max(1, budget)}
-        options.update(hard=True, pins=pins)
-        return (yield from compaction(self.engine, messages, room=room, **options))
+            options["budget"] = max(1, budget)
+        return (yield from compaction(agent, self.engine, messages, room=room, **options))
 
     def _is_due(self, agent: Any) -> bool:
         fill = fill_of(agent, self.settings.thresholds)

@@ -25,13 +25,13 @@ from ullage.strands.engines import (
     Refusals,
     compaction,
     engine_factory,
-    fixed,
     observe,
     reduction,
     retrieval_tool,
     shrink_result,
+    system_and_tools,
 )
-from ullage.strands.history import hold_count, repair_request
+from ullage.strands.history import limit_count, repair_request
 from ullage.strands.session import PassiveConversationManager
 from ullage.strands.snapshot import TrackedView
 
@@ -141,7 +141,7 @@ class EngineSeam:
         """
         repair_request(agent, messages)
         try:
-            report = await arun(compaction(self.engine_of(agent), messages, **fixed(agent)))
+            report = await arun(compaction(agent, self.engine_of(agent), messages))
         except UllageError as error:
             logger.warning("error=<%s> | the history was left as it is", error)
             return False
@@ -321,9 +321,9 @@ class ContextView(EngineSeam, Plugin):
 
     async def _messages(self, agent: Any, messages: list[Any]) -> list[Any]:
         """Returns the messages to send, or the fewest possible ones; the provider decides."""
-        engine, view = self.engine_of(agent), self._views.of(agent).following(messages)
+        engine, view = self.engine_of(agent), self._views.of(agent).view_of(messages)
         try:
-            shown = await _within_budget(view, messages, fixed(agent))
+            shown = await _within_budget(view, messages, system_and_tools(agent))
         except StoreError as error:
             # Nothing is lost by it: the agent has every message.
             logger.warning("error=<%s> | compacted without the store", error)
@@ -335,8 +335,10 @@ class ContextView(EngineSeam, Plugin):
                 on_compaction=engine.on_compaction,
                 recorder=engine.recorder,
             )
-            shown = await _within_budget(storeless.open(view.state()), messages, fixed(agent))
-        hold_count(shown, engine.policy)
+            shown = await _within_budget(
+                storeless.open(view.state()), messages, system_and_tools(agent)
+            )
+        limit_count(shown, engine.policy)
         return shown
 
     async def _reduce_refused(self, agent: Agent, messages: list[Any]) -> None:  # noqa: ARG002 - they stay

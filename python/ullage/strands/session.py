@@ -77,7 +77,7 @@ class RestorableConversationManager(ConversationManager):
         If only the oldest messages were removed, it is their number.
         """
         restored = self._log().load_offset()
-        return self._settle().offset if restored is None else restored
+        return self._current_log().offset if restored is None else restored
 
     @removed_message_count.setter
     def removed_message_count(self, _: int) -> None:
@@ -97,7 +97,7 @@ class RestorableConversationManager(ConversationManager):
 
         It is JSON; the messages are copies.
         """
-        return {"__name__": type(self).__name__, **self._settle().state()}
+        return {"__name__": type(self).__name__, **self._current_log().state()}
 
     def restore_from_session(self, state: dict[str, Any]) -> list[Message] | None:
         """Restores the state, and returns the messages to put before those of the log.
@@ -138,10 +138,10 @@ class RestorableConversationManager(ConversationManager):
         agent = self._agent()
         return self._logs.of(self if agent is None else agent)
 
-    def _settle(self) -> SessionLog:
+    def _current_log(self) -> SessionLog:
         log, agent = self._log(), self._agent()
         if agent is not None:
-            log.settle(agent.messages)
+            log.find_tail(agent.messages)
         return log
 
     def _bind(self, agent: Any) -> None:

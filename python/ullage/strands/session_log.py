@@ -70,9 +70,9 @@ class SessionLog:
             self._tail.add([message])
         self.begin(messages)
         if len(self._tail) > 2 * len(messages) + _SLACK:
-            self.settle(messages)
+            self.find_tail(messages)
 
-    def settle(self, messages: list[Message]) -> None:
+    def find_tail(self, messages: list[Message]) -> None:
         """Finds again where the tail of the conversation begins: one pass over the tail."""
         self.begin(messages)
         kept = self._tail.kept_at_end(messages)
@@ -88,7 +88,7 @@ class SessionLog:
         replaced = bool(self.offset and not self._tail)
         # Strands gives an id to a message that came without, when the agent is next invoked.
         snapshot, sizes = self._stored_from[0], [*map(len, self.head)]
-        if sizes != self._stored_from[1] or not snapshot.begins(self.head):
+        if sizes != self._stored_from[1] or not snapshot.is_prefix_of(self.head):
             self._stored_from = MessageSnapshot(self.head), sizes
             self._stored_head = _pack([encode_bytes_values(message) for message in self.head])
         return {

@@ -46,24 +46,24 @@ class MessageSnapshot:
         del self.messages[:oldest]
         del self._contents[:oldest]
 
-    def begins(self, messages: list[Any]) -> bool:
+    def is_prefix_of(self, messages: list[Any]) -> bool:
         """Returns True if these messages begin with the row, and nothing in it has changed."""
         count = len(self.messages)
-        return count <= len(messages) and self._are(messages[:count])
+        return count <= len(messages) and self._equals(messages[:count])
 
     def kept_at_end(self, messages: list[Any]) -> int:
         """Returns how many messages at the end are at the end of the row too, unchanged."""
         count = len(self.messages)
-        if count <= len(messages) and self._are(messages[len(messages) - count :]):
+        if count <= len(messages) and self._equals(messages[len(messages) - count :]):
             return count
         kept = 0
         for message, index in zip(reversed(messages), range(count - 1, -1, -1), strict=False):
-            if not self.is_still(index, message):
+            if not self.is_unchanged(index, message):
                 break
             kept += 1
         return kept
 
-    def is_still(self, index: int, message: Any) -> bool:
+    def is_unchanged(self, index: int, message: Any) -> bool:
         """Returns True if a message of the row is this one, and has not changed."""
         return (
             is_same([self.messages[index]], [message])
@@ -71,7 +71,7 @@ class MessageSnapshot:
             and has_pin(message) is (id(self.messages[index]) in self._pinned)
         )
 
-    def _are(self, messages: list[Any]) -> bool:
+    def _equals(self, messages: list[Any]) -> bool:
         return (
             is_same(self.messages, messages)
             and is_same(self._contents, _contents(messages))
@@ -93,9 +93,9 @@ class TrackedView:
         self.view = engine.open(state, append_only=True)
         self._seen = MessageSnapshot()
 
-    def following(self, messages: list[Any]) -> View:
+    def view_of(self, messages: list[Any]) -> View:
         """The view. It reads the messages again if one of them was edited."""
-        if self._seen.begins(messages):
+        if self._seen.is_prefix_of(messages):
             self._seen.add(messages[len(self._seen) :])
         else:
             self.view.release()

@@ -13,7 +13,7 @@ from strands.event_loop.streaming import process_stream
 from ullage import SummaryRequest, TokenCounter
 from ullage._core import quoted_summary, summary_request
 from ullage.strands.agents import PerAgent, model_id, model_window, reference
-from ullage.strands.engines import reducing
+from ullage.strands.engines import mark_reduction
 from ullage.strands.settings import UNKNOWN_WINDOW
 
 # Held while an agent summarizes.
@@ -90,7 +90,7 @@ async def summary_of(agent: Any, messages: list[Any], by: Any, prompt: str | Non
     )
     values["prompt"] = f"{values['text']}\n\nPlease summarize this conversation."
     values.update(system=DEFAULT_SUMMARIZATION_PROMPT, messages=messages)
-    with reducing(agent, by):
+    with mark_reduction(agent, by):
         return quoted_summary(await AgentSummarizer(agent, by, prompt)(SummaryRequest(**values)))
 
 
