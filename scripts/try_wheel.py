@@ -56,6 +56,9 @@ EXTRAS = {
     "openai-agents": "from ullage.openai_agents import ContextProvider; ContextProvider()",
     "cli": "import rich, shtab, ullage.cli",
     "yaml": "import yaml, ullage.supyagent",
+    "objects": "from ullage.stores import ObjectStore; ObjectStore('memory:///')",
+    "redis": "from ullage.stores import RedisStore; RedisStore('redis://127.0.0.1')",
+    "postgres": "from ullage.stores import PostgresStore; PostgresStore('postgresql://127.0.0.1')",
     "telemetry": "import opentelemetry.metrics, ullage; ullage.ContextManager()",
 }
 # The first Python that has a host, where it is not ours.

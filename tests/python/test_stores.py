@@ -1,7 +1,11 @@
 """One suite for every store, each at a real place: files, databases and servers."""
 
 import asyncio
+import copy
+import hashlib
 import os
+import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -13,9 +17,10 @@ from typing import Any
 import pytest
 
 import ullage
+from tests.python.frozen import Wire
 from tests.python.lengths import long
 from tests.python.loop_probe import LoopProbe
-from tests.python.store_places import EVERY, EXPIRING, SHARED
+from tests.python.store_places import CELLS, EVERY, EXPIRING, SHARED
 
 REFERENCE = "read_file-0123456789abcdef"
 UNKNOWN = "read_file-fedcba9876543210"
@@ -55,10 +60,13 @@ def numbered(number, tool="run"):
     ],
 )
 def test_content_comes_back_byte_for_byte(place, content):
-    store = place.open()
+    # On a busy machine.
+    store = place.open(
+        **{} if place.class_name in {"FileStore", "MemoryStore"} else {"timeout": 60}
+    )
     assert store.put(content, reference=REFERENCE, tool="read_file") == REFERENCE
     assert store.put(content, reference=REFERENCE) == REFERENCE, "twice is no mistake"
-    assert place.open().get(REFERENCE) == content
+    assert store.get(REFERENCE) == content
     assert store.list() == [REFERENCE]
     assert isinstance(store, ullage.stores.FullStore)
     with pytest.raises(ullage.ReferenceTakenError, match=REFERENCE):
@@ -137,6 +145,14 @@ def test_sessions_do_not_see_each_other(shared):
     other.put(b"other", reference=REFERENCE)
     assert other.delete(REFERENCE)
     assert mine.get(REFERENCE) == b"mine"
+
+
+def test_a_pickled_store_is_another_one_of_the_same_place(expiring):
+    store = expiring.open(session="s", keep_for=60)
+    store.put(b"content", reference=REFERENCE)
+    other = pickle.loads(pickle.dumps(copy.deepcopy(store)))
+    assert (other.get(REFERENCE), other.session, other.keep_for) == (b"content", "s", 60)
+    assert repr(other) == repr(store)
 
 
 KEEP = 2.0
@@ -242,13 +258,12 @@ def conversation():
 
 def test_a_store_that_cannot_be_reached_is_an_error_within_its_timeout(shared):
     options = {} if shared.class_name == "FileStore" else {"timeout": 1.0}
-    store, messages = shared.open_unreachable(**options), conversation()
-    before = time.monotonic()
+    before, messages = time.monotonic(), conversation()
     with pytest.raises(ullage.StoreError):
-        engine_of(store).compact(messages)
+        engine_of(shared.open_unreachable(**options)).compact(messages)
     assert messages == conversation()
     with pytest.raises(ullage.StoreError):
-        store.get(REFERENCE)
+        shared.open_unreachable(**options).get(REFERENCE)
     assert time.monotonic() - before < 10
 
 
@@ -320,9 +335,6 @@ def test_what_an_engine_removes_is_found_by_another_worker(shared):
     assert all(other.get(name) for name in named)
 
 
-CELLS = EXPIRING
-
-
 @pytest.fixture(params=CELLS)
 def cells(request, tmp_path):
     return place_at(request, tmp_path)
@@ -357,3 +369,85 @@ def test_many_workers_count_in_one_cell_without_a_loss(cells):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(count, range(8)))
     assert cells.open().read_cell("count").content == b"40"
+
+
+def sealed(content):
+    """Encrypts for a test: other bytes each time, and broken ones are noticed."""
+    nonce = os.urandom(16)
+    return nonce + hashlib.sha256(nonce + content).digest() + xored(content, nonce)
+
+
+def opened(stored):
+    content = xored(stored[48:], stored[:16])
+    if hashlib.sha256(stored[:16] + content).digest() != stored[16:48]:
+        raise ValueError("the bytes were changed")
+    return content
+
+
+def xored(content, nonce):
+    pad = hashlib.shake_256(nonce).digest(len(content))
+    return bytes(one ^ other for one, other in zip(content, pad, strict=True))
+
+
+def encrypted(store):
+    return ullage.stores.EncryptedStore(store, encrypt=sealed, decrypt=opened)
+
+
+def test_a_store_sees_only_what_was_encrypted(place):
+    inner = place.open()
+    store = encrypted(inner)
+    log = "line 77: a secret\n" * 300
+    for _ in range(2):
+        assert store.put(log.encode(), reference=REFERENCE) == REFERENCE, "twice is no mistake"
+    assert encrypted(place.open()).get(REFERENCE).decode() == log
+    assert b"secret" not in inner.get(REFERENCE)
+    assert "300 lines match" in ullage.search(store, "a secret")
+    assert "no line matches" in ullage.search(inner, "a secret")
+    with pytest.raises(ullage.ReferenceTakenError):
+        store.put(b"other", reference=REFERENCE)
+    inner.delete(REFERENCE)
+    inner.put(b"not what was encrypted, and long enough to look so", reference=REFERENCE)
+    with pytest.raises(ullage.StoreError, match=r"could not be decrypted: ValueError: the bytes"):
+        store.get(REFERENCE)
+    assert store.list() == [REFERENCE]
+    assert store.delete(REFERENCE) is True
+    assert store.clean([]) == []
+    assert isinstance(store, ullage.stores.FullStore)
+
+
+def test_what_is_encrypted_spares_what_a_conversation_reaches(expiring):
+    store = encrypted(expiring.open(keep_for=KEEP))
+    transcript, named, idle = numbered(1, "messages"), numbered(2), numbered(3)
+    store.put(f"the output is {named}".encode(), reference=transcript)
+    for reference in (named, idle):
+        store.put(b"an output", reference=reference)
+    time.sleep(0.6 * KEEP)
+    store = encrypted(expiring.open(keep_for=KEEP))
+    store.clean([transcript])
+    time.sleep(0.6 * KEEP)
+    store.clean([transcript])
+    assert store.list() == sorted([transcript, named])
+
+
+def test_a_cell_is_encrypted_too(cells):
+    store = encrypted(cells.open())
+    assert store.read_cell("view") is None
+    version = store.write_cell("view", b"a secret", None)
+    assert store.read_cell("view") == ullage.stores.Cell(b"a secret", version)
+    assert b"secret" not in cells.open().read_cell("view").content
+
+
+@pytest.mark.parametrize("name", ["s3", "redis", "postgres"])
+def test_a_server_that_falls_silent_is_an_error_within_the_timeout(name, tmp_path):
+    code = EVERY[name](tmp_path).code(timeout=1.0)
+    (port,) = set(re.findall(r"127\.0\.0\.1:(\d+)", code))
+    with Wire(int(port)) as wire:
+        store = eval(code.replace(port, str(wire.port)))
+        store.put(b"content", reference=REFERENCE)
+        assert store.get(REFERENCE) == b"content"
+        wire.freeze()
+        before = time.monotonic()
+        with pytest.raises(ullage.StoreError, match=REFERENCE):
+            store.get(REFERENCE)
+        assert time.monotonic() - before < 10
+        store.close()

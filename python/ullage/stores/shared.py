@@ -8,7 +8,8 @@ import time
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from ullage import _core
 from ullage._core import RETRIEVAL_LIMIT, ReferenceTakenError, StoreError, UllageError
@@ -19,8 +20,14 @@ if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterable, Iterator
 
-# Seconds that a call to a server may take. A healthy one answers in milliseconds; a user waits.
-TIMEOUT = 10.0
+    from typing_extensions import Self
+
+# Seconds that a call to a server may take: enough for 100 MB, and short for a user who waits.
+TIMEOUT = 30.0
+
+# Bytes of the longest text that is indexed. The index is up to three times as large as its text;
+# longer texts are read at 1 GB/s instead.
+INDEXED = 1_000_000
 
 # References among which the nearest to an unknown one are looked for.
 _NEAREST_AMONG = 1_000
@@ -54,6 +61,14 @@ class SharedStore(ABC):
             conversation that was compacted. None keeps it until it is deleted.
     """
 
+    # Makes another one of the same place.
+    _given: partial[Any]
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:  # noqa: D102 - as the class says
+        self = super().__new__(cls)
+        self._given = partial(cls, *given, **named)
+        return self
+
     def __init__(self, session: str | None, keep_for: float | None) -> None:
         if keep_for is not None and not keep_for > 0:
             raise StoreError(f"keep_for must be above 0 seconds, or None; got {keep_for}")
@@ -62,6 +77,10 @@ class SharedStore(ABC):
         self._read_lately = _Lately(keep_for)
         self._walked_lately = _Lately(keep_for)
         self._swept_lately = _Lately(keep_for)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy, perhaps in another process, has connections of its own.
+        return self._given, ()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._place()!r}, session={self.session!r})"
@@ -282,6 +301,18 @@ def _unknown(reference: str, known: Iterable[str]) -> StoreError:
     )
 
 
-def require(client: str, extra: str) -> ImportError:
+def require(client: str, extra: str) -> ModuleNotFoundError:
     """The error for a store whose client is not installed."""
-    return ImportError(f"this store needs {client}: pip install 'ullage[{extra}]'")
+    return ModuleNotFoundError(
+        f"this store needs {client}: pip install 'ullage[{extra}]'", name=client
+    )
+
+
+def text_of(content: bytes) -> str | None:
+    """The text of content that may be indexed: short, and the same bytes when it is encoded."""
+    if len(content) > INDEXED or b"\0" in content:
+        return None
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return None

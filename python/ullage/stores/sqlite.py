@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ullage.stores.per_process import PerProcess
-from ullage.stores.shared import TIMEOUT, Cell, SharedStore
+from ullage.stores.shared import TIMEOUT, Cell, SharedStore, text_of
 
 if TYPE_CHECKING:
     import builtins
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 # Connections that are kept open between calls; SQLite writes one at a time anyway.
 _IDLE = 8
-
-# Bytes of the longest text that is indexed. The index is three times as large as its text, and
-# longer texts are read at 1 GB/s instead.
-INDEXED = 1_000_000
 
 # Bytes of a page of a new file. Outputs are long: twice as fast as with 4,096 at 100 MB.
 _PAGE = 32_768
@@ -151,7 +147,7 @@ class SQLiteStore(SharedStore):
             if stored is not None:
                 self._extend_in(connection, [reference])
                 return bytes(stored[0])
-            text = _text(content) if self._is_indexing else None
+            text = text_of(content) if self._is_indexing else None
             inserted = connection.execute(
                 "INSERT INTO artifacts (session, reference, content, expires, indexed)"
                 " VALUES (?, ?, ?, ?, ?)",
@@ -261,13 +257,3 @@ class SQLiteStore(SharedStore):
 def _first(connection: sqlite3.Connection, query: str, values: tuple[Any, ...]) -> Any:
     with closing(connection.execute(query, values)) as rows:
         return rows.fetchone()
-
-
-def _text(content: bytes) -> str | None:
-    """The text of content that is indexed: short, and its bytes can be made from it again."""
-    if len(content) > INDEXED or b"\0" in content:
-        return None
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return None

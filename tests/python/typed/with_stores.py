@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing_extensions import assert_type
 
 import ullage
-from ullage.stores import Cell, SharedStore, SQLiteStore
+from ullage.stores import (
+    Cell,
+    EncryptedStore,
+    ObjectStore,
+    PostgresStore,
+    RedisStore,
+    SharedStore,
+    SQLiteStore,
+)
 
 
 def use(store: SharedStore) -> None:
@@ -18,3 +26,8 @@ def use(store: SharedStore) -> None:
 
 
 use(SQLiteStore("outputs.db", session="alice/42", keep_for=30 * 86_400, timeout=5))
+use(RedisStore("redis://localhost", session="alice/42", connections=16, prefix="mine"))
+use(PostgresStore("postgresql://localhost/agents", keep_for=86_400.0, timeout=2.5))
+bucket = ObjectStore("s3://outputs/agents", config={"region": "eu-central-1"})
+use(bucket)
+full: ullage.FullStore = EncryptedStore(bucket, encrypt=lambda it: it, decrypt=lambda it: it)

@@ -1,0 +1,161 @@
+"""``EncryptedStore``: any store, with content that only its users can read."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from ullage import _core
+from ullage._core import RETRIEVAL_LIMIT, ReferenceTakenError, StoreError
+from ullage._engine.reasons import said
+from ullage.stores.retrieval import discard
+from ullage.stores.shared import Cell
+
+if TYPE_CHECKING:
+    import builtins
+    from collections.abc import Callable, Iterable
+
+    from ullage.stores.protocol import FullStore
+
+# Artifacts whose references are remembered: some 15 MB.
+_REMEMBERED = 65_536
+
+
+class EncryptedStore:
+    """Another store, whose bytes pass through functions of yours. The keys stay with you.
+
+    References are made from the content before it is encrypted: who sees the store can tell which
+    outputs of which tool are equal, and how long they are. A search reads and decrypts everything.
+
+    Args:
+        store: A store that is not awaited, such as those of ``ullage.stores``.
+        encrypt: Returns the bytes to store. It may return others each time, as it should.
+        decrypt: Returns the content again; raises if the bytes were changed.
+    """
+
+    def __init__(
+        self,
+        store: FullStore,
+        *,
+        encrypt: Callable[[bytes], bytes],
+        decrypt: Callable[[bytes], bytes],
+    ) -> None:
+        self._store: Any = store
+        self._encrypt, self._decrypt = encrypt, decrypt
+        # The references in stored content, which never changes.
+        self._named: dict[str, builtins.list[str]] = {}
+
+    def __repr__(self) -> str:
+        return f"EncryptedStore({self._store!r})"
+
+    def put(self, content: bytes, *, reference: str, tool: str | None = None) -> str:
+        """Keeps ``content`` under ``reference``, encrypted, and returns the reference.
+
+        Raises:
+            ReferenceTakenError: If other content has that reference.
+            StoreError: If it cannot be encrypted or kept.
+        """
+        sealed = self._sealed(content, reference)
+        try:
+            return str(self._now(self._store.put(sealed, reference=reference, tool=tool)))
+        except ReferenceTakenError:
+            # The same content, encrypted another time, is other content to the store.
+            if self.get(reference) != content:
+                raise
+        return reference
+
+    def get(self, reference: str) -> bytes:
+        """The content of ``reference``, byte for byte.
+
+        Raises:
+            StoreError: If there is none, or it cannot be read or decrypted.
+        """
+        return self._opened(self._now(self._store.get(reference)), reference)
+
+    def list(self) -> builtins.list[str]:
+        """Every reference, as the store lists them."""
+        return list(self._now(self._store.list()))
+
+    def delete(self, reference: str) -> bool:
+        """Forgets ``reference``; whether there was anything to forget."""
+        return bool(self._now(self._store.delete(reference)))
+
+    def search(self, pattern: str, *, context: int = 0, limit: int = RETRIEVAL_LIMIT) -> str:
+        """Lines that match in all that is stored, as ``ullage.search`` gives them.
+
+        Raises:
+            StoreError: If the pattern cannot be used, or the store not be listed.
+        """
+        found = _core.Search(pattern, context=context, limit=limit)
+        for reference in self.list():
+            # Deleted since it was listed, or of another key: the rest is still worth having.
+            with suppress(StoreError):
+                found.look(reference, self.get(reference))
+        return found.report()
+
+    @property
+    def above_limit(self) -> bool:
+        """True if the store wants to be cleaned."""
+        is_keeping = getattr(self._store, "keep_for", math.inf) is None
+        wants = hasattr(self._store, "clean") and getattr(self._store, "above_limit", True)
+        return bool(wants) and not is_keeping
+
+    def clean(self, live: Iterable[str]) -> builtins.list[str]:
+        """Lets the store remove what ``live`` does not lead to.
+
+        The store cannot read what names other artifacts, so it is given all that is reached.
+        """
+        if not self.above_limit:
+            return []
+        waiting, reached = _core.references_in(list(live)), dict[str, None]()
+        while waiting:
+            reference = waiting.pop()
+            if reference not in reached:
+                reached[reference] = None
+                waiting += self._named_in(reference)
+        return list(self._now(self._store.clean([*reached])))
+
+    def read_cell(self, name: str) -> Cell | None:
+        """Returns the value of a cell, or None if it has none; see :class:`SharedStore`."""
+        cell = self._now(self._store.read_cell(name))
+        return cell and Cell(self._opened(cell.content, name), cell.version)
+
+    def write_cell(self, name: str, content: bytes, version: str | None) -> str | None:
+        """Changes a cell if it still has this version; see :class:`SharedStore`."""
+        written = self._now(self._store.write_cell(name, self._sealed(content, name), version))
+        return None if written is None else str(written)
+
+    def _named_in(self, reference: str) -> builtins.list[str]:
+        if reference not in self._named:
+            try:
+                content = self.get(reference)
+            except StoreError:
+                return []  # Only looks like a reference, or is not in this store.
+            if len(self._named) >= _REMEMBERED:
+                self._named.clear()
+            self._named[reference] = _core.references_in(content.decode("utf-8", "replace"))
+        return self._named[reference]
+
+    def _sealed(self, content: bytes, name: str) -> bytes:
+        try:
+            return bytes(self._encrypt(bytes(content)))
+        except Exception as error:
+            raise StoreError(f"{name} could not be encrypted: {said(error, content)}") from error
+
+    def _opened(self, sealed: Any, name: str) -> bytes:
+        try:
+            return bytes(self._decrypt(bytes(sealed)))
+        except Exception as error:
+            raise StoreError(
+                f"{name} could not be decrypted: {said(error)}; use the key that it was stored with"
+            ) from error
+
+    def _now(self, returned: Any) -> Any:
+        if inspect.isawaitable(returned):
+            discard(returned)
+            raise StoreError(
+                f"{type(self._store).__name__} has to be awaited; encrypt within the store itself"
+            )
+        return returned

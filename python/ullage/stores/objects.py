@@ -1,0 +1,196 @@
+"""``ObjectStore``: a bucket of S3, Google Cloud Storage or Azure, or a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from ullage._core import StoreError
+from ullage.stores.shared import TIMEOUT, Cell, SharedStore, require
+
+try:
+    import obstore
+    from obstore.exceptions import AlreadyExistsError, NotSupportedError, PreconditionError
+    from obstore.store import from_url
+except ImportError as error:
+    raise require("obstore", "objects") from error
+
+if TYPE_CHECKING:
+    import builtins
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from obstore.store import ObjectStore as Bucket
+
+# Characters of the random version before the content of a cell: no two values have one tag.
+_NONCE = 32
+
+# Times that a name is tried while other workers take and leave it.
+_TRIES = 8
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,100}")
+
+
+class ObjectStore(SharedStore):
+    """A store in a bucket, for any number of machines. Has no limit of its own.
+
+    Uses obstore (``pip install 'ullage[objects]'``). Credentials are found as by the tools of the
+    provider. An object appears whole or not at all. Cells need conditional writes, which the three
+    providers have; a folder has none.
+
+    With ``keep_for`` each session is cleaned by its own compactions. Give the bucket a lifecycle
+    rule for sessions that are over.
+
+    Args:
+        url: Such as ``s3://bucket/prefix``, ``gs://...``, ``az://...`` or ``file:///folder``.
+        session: Any text. What is stored for a session is seen only by stores with the same one.
+        keep_for: Seconds that an artifact stays after it was last stored, read, or led to by a
+            conversation that was compacted. None keeps it until it is deleted.
+        timeout: Seconds that a call may take.
+        config: Settings of obstore, such as ``{"region": "eu-central-1"}``.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        session: str | None = None,
+        keep_for: float | None = None,
+        timeout: float = TIMEOUT,
+        config: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(session, keep_for)
+        self._url = url
+        self._folder = "all" if session is None else f"sessions/{_path_part(session)}"
+        more: dict[str, Any] = {"mkdir": True}
+        if not url.startswith(("file:", "memory:")):
+            http = url.startswith("http:") or (config or {}).get("endpoint", "").startswith("http:")
+            more = {
+                "config": dict(config or {}),
+                "client_options": {
+                    "timeout": timedelta(seconds=timeout / 2),
+                    "connect_timeout": timedelta(seconds=timeout / 2),
+                    "allow_http": http,
+                },
+                # One more try, as for the other stores.
+                "retry_config": {"max_retries": 1, "retry_timeout": timedelta(seconds=timeout / 2)},
+            }
+        with self._attempt("open it"):
+            self._bucket: Bucket = from_url(url, **more)
+
+    def close(self) -> None:  # noqa: D102 - the client has nothing to close
+        pass
+
+    def _place(self) -> str:
+        return self._url
+
+    def _path(self, reference: str) -> str:
+        return f"{self._folder}/artifacts/{reference}"
+
+    def _insert(self, reference: str, content: bytes) -> bytes | None:
+        for _ in range(_TRIES):
+            try:
+                self._write(self._path(reference), content, "create")
+            except AlreadyExistsError:
+                pass
+            else:
+                return None
+            stored = self._read(reference)
+            # Unless another worker has removed it since.
+            if stored is not None:
+                if self.keep_for is not None:
+                    self._extend([reference])
+                return stored
+        raise StoreError(f"{reference} is being removed again and again by other workers")
+
+    def _write(self, path: str, content: bytes, mode: Any) -> Any:
+        # In one piece: an upload in parts knows no condition.
+        return obstore.put(self._bucket, path, content, mode=mode, use_multipart=False)
+
+    def _read(self, reference: str) -> bytes | None:
+        try:
+            return bytes(obstore.get(self._bucket, self._path(reference)).bytes())
+        except FileNotFoundError:
+            return None
+
+    def _objects(self, kind: str) -> Iterator[Any]:
+        for objects in obstore.list(self._bucket, prefix=f"{self._folder}/{kind}/"):
+            yield from objects
+
+    def _names(self, limit: int | None) -> Iterable[str]:
+        for count, found in enumerate(self._objects("artifacts")):
+            if count == limit:
+                return
+            yield found["path"].rpartition("/")[2]
+
+    def _remove(self, reference: str) -> bool:
+        path = self._path(reference)
+        if self._written(path) is None:
+            return False
+        obstore.delete(self._bucket, path)
+        return True
+
+    def _written(self, path: str) -> datetime | None:
+        """The time of an object, or None if there is none."""
+        try:
+            return obstore.head(self._bucket, path)["last_modified"]
+        except FileNotFoundError:
+            return None
+
+    def _extend(self, references: builtins.list[str]) -> None:
+        # A copy of an object onto itself is refused by S3, so it is written again.
+        for reference in references:
+            content = self._read(reference)
+            if content is not None:
+                self._write(self._path(reference), content, "overwrite")
+
+    def _sweep(self) -> builtins.list[str]:
+        oldest = datetime.now(timezone.utc) - timedelta(seconds=self.keep_for or 0)
+        removed = []
+        for kind in ("artifacts", "cells"):
+            found = [*self._objects(kind)]
+            for path in (one["path"] for one in found if one["last_modified"] < oldest):
+                # Looked at again: another worker may have written it since.
+                written = self._written(path)
+                if written is not None and written < oldest:
+                    obstore.delete(self._bucket, path)
+                    if kind == "artifacts":
+                        removed.append(path.rpartition("/")[2])
+        return removed
+
+    def _cell(self, name: str) -> Cell | None:
+        try:
+            found = obstore.get(self._bucket, self._cell_path(name))
+        except FileNotFoundError:
+            return None
+        return Cell(bytes(found.bytes())[_NONCE:], _tag(found.meta))
+
+    def _swap(self, name: str, content: bytes, old: str | None, new: str) -> str | None:
+        mode = "create" if old is None else json.loads(old)
+        try:
+            return _tag(self._write(self._cell_path(name), new.encode() + content, mode))
+        except (AlreadyExistsError, PreconditionError):
+            return None
+        except (NotSupportedError, NotImplementedError) as error:
+            raise StoreError(
+                f"{self._url} has no conditional writes; use a bucket, or SQLiteStore"
+            ) from error
+
+    def _cell_path(self, name: str) -> str:
+        return f"{self._folder}/cells/{_path_part(name)}"
+
+
+def _tag(meta: Any) -> str:
+    # Of the two, a provider gives one or both.
+    return json.dumps({key: meta[key] for key in ("e_tag", "version") if meta.get(key)})
+
+
+def _path_part(name: str) -> str:
+    """The name as a part of a path. No two names have the same."""
+    if _PLAIN.fullmatch(name):
+        return name
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    # With a dot, which no plain name has.
+    return f"{re.sub('[^A-Za-z0-9_-]+', '_', name)[:60]}.{digest}"
