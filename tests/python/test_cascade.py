@@ -13,7 +13,6 @@ import weakref
 import pytest
 from strands import Agent
 from strands.agent.conversation_manager import SummarizingConversationManager
-from strands.types.exceptions import ContextWindowOverflowException
 
 import ullage
 from demo.rules import check_history
@@ -357,25 +356,6 @@ def test_a_summary_does_not_hold_up_the_event_done():
 
 
 # Refusals
-
-
-@pytest.mark.parametrize("refused", [{1}, {1, 2, 3}, {2, 5}])
-def test_a_refusal_is_answered_with_less(refused):
-    model = Player(4, limit=200_000)
-    model.refuses = lambda number: number in refused
-    agent = agent_of(MappingConversationManager(), done(45, "word " * 300), model)
-    assert agent("Go on.").stop_reason == "end_turn"
-    assert len(model.refused) == len(refused)
-
-
-def test_a_model_that_refuses_everything_gets_the_overflow_out_after_a_few_tries():
-    model = Player(limit=200_000)
-    model.refuses = lambda _: True
-    agent = agent_of(MappingConversationManager(), done(45, "word " * 300), model)
-    with pytest.raises(ContextWindowOverflowException):
-        agent("Go on.")
-    asked = [size for size, _ in model.requests if size > 0]
-    assert len(asked) < 25
 
 
 @pytest.mark.parametrize("kind", ["text", "json"])

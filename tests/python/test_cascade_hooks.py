@@ -104,21 +104,6 @@ def test_a_refusal_that_nothing_helps_against_is_not_tried_again_in_the_loop():
     assert len([error for error in tried if error is not None]) == len(model.refused)
 
 
-def test_an_invocation_that_gave_up_leaves_the_next_its_attempts():
-    model = Player(limit=400_000)
-    manager = MappingConversationManager(window_size=10_000, preserve_recent_messages=8)
-    agent = agent_of(manager, model, messages=talk(400, words=60))
-    model.refuses = lambda _: True
-    with pytest.raises(ContextWindowOverflowException):
-        agent("Go on.")
-    given_up = len(model.requests)
-    # The last prompt is not followed by a summary.
-    assert given_up == 11 + 10
-    agent.messages[:] = talk(400, words=60)
-    model.refuses = lambda number: number <= given_up + 5
-    assert agent("Once more.").stop_reason == "end_turn"
-
-
 def test_attributes_may_change_while_an_agent_lives():
     manager = MappingConversationManager()
     agent = agent_of(manager, Player(limit=60_000), messages=talk(2))

@@ -6,7 +6,6 @@ import copy
 import random
 
 import pytest
-from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import ContextWindowOverflowException
 
 import ullage
@@ -110,27 +109,3 @@ def test_managing_twice_changes_nothing(seed):
     manager.apply_management(agent)
     assert len(once) == len(agent.messages)
     assert all(new is old for new, old in zip(agent.messages, once, strict=True))
-
-
-@pytest.mark.parametrize("summaries", ["made", "failing"])
-def test_a_session_comes_back_as_it_was_whether_a_summary_was_made_or_not(summaries, tmp_path):
-    class Model(Player):
-        async def stream(self, messages, tool_specs=None, system_prompt=None, **kwargs):
-            if summaries == "failing" and "keep the memory" in (system_prompt or ""):
-                raise RuntimeError("no words")
-            async for event in super().stream(messages, tool_specs, system_prompt, **kwargs):
-                yield event
-
-    def started():
-        sessions = FileSessionManager("session", storage_dir=str(tmp_path))
-        model = Model(limit=30_000, window=30_000)
-        manager = MappingConversationManager()
-        return agent_of(manager, (), model, session_manager=sessions, agent_id="a")
-
-    agent = started()
-    for turn in range(12):
-        agent(f"{TASK} Turn {turn}. " + "word " * 3_000)
-    assert any(e["stage"] == "summarizing" for e in agent._context_reduction_events)
-    restored = started()
-    live, back = ([(m["role"], m["content"]) for m in a.messages] for a in (agent, restored))
-    assert back == live

@@ -2,20 +2,17 @@
 
 # mypy: disable-error-code="arg-type,assignment,attr-defined,union-attr,override,typeddict-item"
 
-import random
 from typing import Any
 
 import pytest
-import strands.session
 from strands import Agent, tool
 from strands.hooks import BeforeToolCallEvent
-from strands.session.file_session_manager import FileSessionManager
 
 from demo.rules import check_history
 from tests.python.players import TASK, Player, fetch
 from ullage.strands import MappingConversationManager, PromptBudgetHook, ToolRouterHook
 
-from .lengths import first, long
+from .lengths import long
 
 
 @tool(name="fetch")
@@ -39,11 +36,6 @@ def agent_of(manager, model, *tools, **more):
         callback_handler=None,
         **more,
     )
-
-
-def plain(messages):
-    """Returns the part of messages that a session stores."""
-    return [{"role": m["role"], "content": m["content"]} for m in messages]
 
 
 @pytest.mark.parametrize("invocations", [2, long(20)])
@@ -82,50 +74,3 @@ def test_parallel_calls_stay_together(tools, tmp_path):
     assert agent(TASK).stop_reason == "end_turn"
     assert model.refused == []
     check_history(agent.messages[:-1])
-
-
-class KilledError(BaseException):
-    """The process ends here; nothing of Strands catches it."""
-
-
-def sessions_of(kind, folder):
-    if kind == "file":
-        return FileSessionManager("session", storage_dir=str(folder))
-    # Older versions of Strands have neither.
-    storage = pytest.importorskip("strands.storage").LocalFileStorage(str(folder))
-    return strands.session.SnapshotSessionManager("session", storage=storage)
-
-
-@pytest.mark.parametrize("kind", ["file", "snapshot"])
-@pytest.mark.parametrize("seed", first(1, range(4)))
-def test_a_session_that_is_killed_at_any_turn_comes_back_as_it_was(kind, seed, tmp_path):
-    chance = random.Random(seed)
-
-    def started(calls):
-        model = Player(calls, words=chance.choice([60, 900]), limit=30_000, window=30_000)
-        hooks = [PromptBudgetHook()]
-        manager = MappingConversationManager(window_size=24)
-        sessions = sessions_of(kind, tmp_path)
-        return agent_of(manager, model, hooks=hooks, session_manager=sessions, agent_id="a")
-
-    agent = started(200)
-    for _ in range(4):
-        dies_at = len(agent.model.requests) + chance.randint(1, 40)
-
-        def refuse(number, dies_at=dies_at):
-            if number >= dies_at:
-                raise KilledError
-            return False
-
-        agent.model.refuses = refuse
-        with pytest.raises(KilledError):
-            agent(TASK)
-        restored = started(200)
-        assert plain(restored.messages) == plain(agent.messages)
-        agent = restored
-        if agent.messages[-1]["role"] == "user":
-            # A user's message that nobody answered; the next one would be the second in a row.
-            agent.model.strict = False
-    agent.model.rest = 3
-    agent.model.refuses = lambda _: False
-    assert agent(TASK).stop_reason == "end_turn"
