@@ -23,6 +23,10 @@ class _Known:
         return self.system is system and self.tools is tools and self.scale == scale
 
 
+# The part of a window that a reserve may take. A reserve of all of it would leave no room at all.
+_RESERVE_SHARE = 0.5
+
+
 class FixedTokens:
     """Counts system prompts and tools, and remembers the count of the engine's own.
 
@@ -48,6 +52,11 @@ class FixedTokens:
             known = _Known(system, tools, scale, self._engine.fixed_tokens(system, tools))
             self._known = known
         return known.tokens
+
+
+def reserve_in(window: int, reserve: int) -> int:
+    """Returns the tokens of a window that are kept free for the answer, at most half of it."""
+    return min(reserve, int(window * _RESERVE_SHARE))
 
 
 def number_of(tools: Any) -> int:

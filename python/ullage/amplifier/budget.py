@@ -51,12 +51,12 @@ def budget_of(token_budget: int | None, provider: Any, max_tokens: int) -> Budge
     Returns:
         The budget, of at least one token: the smaller it is, the more is compacted.
     """
-    info = _said(provider, "get_model_info")
+    info = _answer(provider, "get_model_info")
     model = getattr(info, "id", None)
     model = model if isinstance(model, str) else None
     if token_budget is not None:
         return Budget(max(1, int(token_budget)), model)
-    defaults = getattr(_said(provider, "get_info"), "defaults", None)
+    defaults = getattr(_answer(provider, "get_info"), "defaults", None)
     defaults = defaults if isinstance(defaults, dict) else {}
     for window, answer in (
         (getattr(info, "context_window", None), getattr(info, "max_output_tokens", None)),
@@ -70,20 +70,16 @@ def budget_of(token_budget: int | None, provider: Any, max_tokens: int) -> Budge
 def expected_budget(coordinator: Any, max_tokens: int) -> Budget | None:
     """The budget of a session's requests before there is one.
 
-    Args:
-        coordinator: Amplifier's coordinator, or None.
-        max_tokens: What to take where the provider says nothing.
-
-    Returns:
-        That of its provider; None if it has none yet, or more than one.
+    That of its provider, or ``max_tokens`` where that says nothing; None if the coordinator has no
+    provider yet, or more than one.
     """
-    providers = _said(coordinator, "get", "providers")
+    providers = _answer(coordinator, "get", "providers")
     if not isinstance(providers, Mapping) or len(providers) != 1:
         return None
     return budget_of(None, next(iter(providers.values())), max_tokens)
 
 
-def _said(provider: Any, question: str, *of: str) -> Any:
+def _answer(provider: Any, question: str, *of: str) -> Any:
     """Returns the answer of a provider, or None."""
     ask = getattr(provider, question, None)
     if not callable(ask):

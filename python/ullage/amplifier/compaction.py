@@ -117,15 +117,7 @@ def without_repetitions(messages: list[Any], recent: int, must_stay: set[int]) -
     The newest of them stays. The first request stays too, because it is the task; and so do system
     messages, calls and results, and what stands between two messages of another role. Amplifier
     compared the first characters; here all of them count, so that nothing is lost that is said only
-    once.
-
-    Args:
-        messages: The conversation.
-        recent: So many messages at the end stay in any case.
-        must_stay: Ids of objects that stay in any case.
-
-    Returns:
-        A new list of the same objects.
+    once. The ``recent`` messages at the end, and the objects in ``must_stay``, stay in any case.
     """
     conversation = Conversation(messages)
     task = next((n for n, message in enumerate(messages) if message.get("role") == "user"), None)

@@ -26,7 +26,7 @@ def arguments(constructor: Any, config: dict[str, Any] | None) -> dict[str, Any]
     Raises:
         PolicyError: If one is unknown, or names a function that is not there.
     """
-    known = {
+    names = {
         name
         for base in inspect.getmro(constructor)
         for name, parameter in inspect.signature(base).parameters.items()
@@ -34,13 +34,13 @@ def arguments(constructor: Any, config: dict[str, Any] | None) -> dict[str, Any]
     } - _NOT_CONFIGURED
     if config is not None and not isinstance(config, Mapping):
         raise PolicyError(f"the configuration is a {type(config).__name__}, not a mapping")
-    given = dict(config or {})
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(str(name), sorted(known), n=1)
-            remedy = f"did you mean {near[0]}?" if near else f"use {', '.join(sorted(known))}"
+    settings = dict(config or {})
+    for name in settings:
+        if name not in names:
+            near = difflib.get_close_matches(str(name), sorted(names), n=1)
+            remedy = f"did you mean {near[0]}?" if near else f"use {', '.join(sorted(names))}"
             raise PolicyError(f"there is no setting '{name}'; {remedy}")
-    return {n: _function(n, v) if n in _FUNCTIONS else v for n, v in given.items()}
+    return {n: _function(n, v) if n in _FUNCTIONS else v for n, v in settings.items()}
 
 
 async def mount_in(coordinator: Any, context: Any) -> None:

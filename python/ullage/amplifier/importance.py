@@ -65,14 +65,9 @@ class Judge:
     ) -> set[int]:
         """The indices of the most important messages, as many as fit in their part of the target.
 
-        A call stays with its results by itself: the engine never parts them. Where the function
-        raises, takes too long, or does not return a number for each message, there are none.
-
-        Args:
-            messages: The conversation.
-            excluded: Indices of those that stay whole anyway.
-            target: Tokens that the compaction goes down to.
-            counter: What counts them.
+        ``excluded`` stay whole anyway. A call stays with its results by itself: the engine never
+        parts them. Where the function raises, takes too long, or does not return a number for each
+        message, there are none.
         """
         judged = [n for n, message in enumerate(messages) if not is_system(message)]
         try:

@@ -32,10 +32,8 @@ def notice_of(stats: dict[str, Any], verbosity: Verbosity) -> str:
     It depends on nothing but the compaction, so it stays the same until the next one, and with it
     what the provider has cached behind it.
 
-    Args:
-        stats: The stats of the compaction.
-        verbosity: "off", "minimal" (that it happened), "normal" (how much, what stayed, what may be
-            affected) or "verbose" (which messages, too).
+    "minimal" says that it happened, "normal" how much, what stayed and what may be affected, and
+    "verbose" which messages, too.
     """
     if verbosity == "off" or not stats:
         return ""
@@ -56,12 +54,7 @@ def message_of(notice: str) -> dict[str, Any]:
 
 
 async def emit(hooks: Any, stats: dict[str, Any]) -> None:
-    """Emits both events; what a hook raises is logged, and the request goes on.
-
-    Args:
-        hooks: Amplifier's registry, or None.
-        stats: What they carry; each handler gets a copy.
-    """
+    """Emits both events, each with a copy of the stats; what a hook raises is logged."""
     if hooks is None:
         return
     for event in (COMPACT, COMPACTION):

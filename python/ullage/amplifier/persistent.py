@@ -242,11 +242,11 @@ async def mount(
         PolicyError: If a setting is unknown or out of range.
         StoreError: If the file cannot be opened, or is open elsewhere.
     """
-    given = arguments(PersistentContextManager, config)
+    settings = arguments(PersistentContextManager, config)
     session = getattr(coordinator, "session_id", None)
     if isinstance(session, str) and session:
-        given.setdefault("session_id", session)
-    context = PersistentContextManager(**given)
+        settings.setdefault("session_id", session)
+    context = PersistentContextManager(**settings)
     await context.initialize()
     await mount_in(coordinator, context)
     return context.close

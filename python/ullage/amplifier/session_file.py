@@ -26,8 +26,8 @@ class SessionFile:
 
     Args:
         path: The file.
-        fsync: When it is flushed, see ``ullage.Transcript``.
-        lock: Whether other processes are kept out.
+        fsync: See ``ullage.Transcript``.
+        lock: See ``ullage.Transcript``.
 
     Attributes:
         writing: The lock. Who holds it has file and memory to itself.
@@ -107,11 +107,9 @@ class SessionFile:
         return self._written.messages()
 
     def keep(self, request: list[Any], views: list[Any]) -> None:
-        """Writes what the model sees from now on. O(length of the request).
+        """Writes what the model sees from now on: the last request, and all views as data.
 
-        Args:
-            request: The messages of the last request.
-            views: All views, as JSON-like data.
+        O(length of the request).
 
         Raises:
             MessageError: If a message is no JSON.

@@ -23,21 +23,15 @@ def stats_of(
 ) -> dict[str, Any]:
     """The stats of a compaction, by the names of the document and by those of the code.
 
-    O(messages).
-
-    Args:
-        before: The messages before.
-        after: The messages after; those that it left alone are the same objects.
-        tokens: Tokens before and after, each with the system prompt.
-        settings: The settings of the context.
-        budget: The most that the request might take.
+    Messages that the compaction left alone are the same objects in ``after``. The tokens, before
+    and after, and the budget include the system prompt. O(messages).
     """
     same = {id(message) for message in after}
     changed = [n for n, message in enumerate(before) if id(message) not in same]
-    # A shortened result has a successor; what was removed has none.
-    succeeded = _with_successors(before, changed, after)
-    removed = [n for n in changed if n not in succeeded]
-    shortened = sorted(n for n in succeeded if is_result(before[n]))
+    # A shortened result has a successor; a removed message has none.
+    survivors = _with_successors(before, changed, after)
+    removed = [n for n in changed if n not in survivors]
+    shortened = sorted(n for n in survivors if is_result(before[n]))
     return {
         "strategy": settings.compaction_strategy,
         "strategy_level": max(
@@ -66,16 +60,16 @@ def stats_of(
 
 def _with_successors(before: list[Any], changed: list[int], after: list[Any]) -> set[int]:
     """Those of the changed messages that are still there, by their roles and ids."""
-    known = {id(message) for message in before}
-    new = Counter(_mark(message) for message in after if id(message) not in known)
-    found: set[int] = set()
+    original = {id(message) for message in before}
+    new = Counter(_mark(message) for message in after if id(message) not in original)
+    survivors: set[int] = set()
     # From the end: removed messages are mostly older than shortened ones.
     for index in reversed(changed):
         mark = _mark(before[index])
         if new[mark]:
             new[mark] -= 1
-            found.add(index)
-    return found
+            survivors.add(index)
+    return survivors
 
 
 def _mark(message: Any) -> tuple[Any, ...]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import ullage
 from ullage._engine.arguments import require_callable, require_number
-from ullage._engine.fixed_tokens import number_of
+from ullage._engine.fixed_tokens import number_of, reserve_in
 from ullage._engine.roles import readable
 from ullage._engine.steps import arun, aside, run
 from ullage.supyagent.history import summary_end
-from ullage.supyagent.requests import Requests, reserve_in
+from ullage.supyagent.requests import Requests
 from ullage.supyagent.status import ContextStatus, Triggers
 from ullage.supyagent.summarizer import Summarizer, Turns
 from ullage.supyagent.summary import SummaryStore

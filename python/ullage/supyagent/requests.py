@@ -25,8 +25,6 @@ logger = Logger(__name__)
 
 # The part of the room that a summary may take; a longer one is shortened.
 _SUMMARY_SHARE = 0.3
-# The part of a window that a reserve may take. A reserve of all of it would leave no room at all.
-_RESERVE_SHARE = 0.5
 # This text replaces a picture.
 _PICTURE = {"type": "text", "text": "[image removed]"}
 _PICTURES = frozenset({"image_url", "image", "input_image"})
@@ -86,8 +84,8 @@ class Requests:
         except ullage.BudgetError as error:
             places = {id(message): place for place, message in enumerate(messages)}
             # A result that was added by a repair has no place.
-            found = [places.get(id(listed[n])) for n in error.messages if n < len(listed)]
-            error.messages = [place for place in found if place is not None]
+            known = [places.get(id(listed[n])) for n in error.messages if n < len(listed)]
+            error.messages = [place for place in known if place is not None]
             raise
 
     def _fitted(self, listed: list[Any], begin: int, budget: int, recent: int) -> list[Any]:
@@ -185,11 +183,6 @@ class Requests:
 
     def _count(self, message: Any) -> int:
         return self._counter.count_messages([message], format=FORMAT)
-
-
-def reserve_in(window: int, reserve: int) -> int:
-    """Returns the tokens of a window that are kept free for the answer, at most half of it."""
-    return min(reserve, int(window * _RESERVE_SHARE))
 
 
 def _without_images(message: Any) -> Any:

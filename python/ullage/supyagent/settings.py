@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import ullage
 from ullage._engine.arguments import require_bool, require_number
+from ullage._engine.fixed_tokens import reserve_in
 from ullage._engine.policy_file import parse, text_of
 from ullage.supyagent.manager import NUMBERS, ContextManager
-from ullage.supyagent.requests import reserve_in
 from ullage.supyagent.status import LEAST_TO_SUMMARIZE
-from ullage.supyagent.tokens import get_context_limit
+from ullage.supyagent.tokens import DEFAULT_MODEL, get_context_limit
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 # The sections of an agent's file that are read, and the key in the second.
 _CONTEXT, _MODEL, _PROVIDER = "context", "model", "provider"
-# Supyagent's window of a model that it does not know.
-_UNKNOWN_MODEL = "default"
 # The engine leaves this many beside the recent messages: the task, and its note about the others.
 _STAY = 2
 # The part of the high mark to which an engine goes down. A request of the manager stays fuller, but
@@ -72,15 +70,15 @@ class ContextSettings:
         model: Any = settings.get(_MODEL)
         if isinstance(model, dict):
             model = model.get(_PROVIDER)
-        known = {field.name for field in fields(cls)}
+        names = {field.name for field in fields(cls)}
         # An agent's file has a name or a model beside the section, the section alone has neither.
-        whole = _CONTEXT in settings or not known.intersection(settings) - {_MODEL}
+        whole = _CONTEXT in settings or not names.intersection(settings) - {_MODEL}
         section = (settings.get(_CONTEXT) or {}) if whole else settings
         if not isinstance(section, dict):
             raise ullage.PolicyError(f"context: it is a {type(section).__name__}, not a mapping")
-        if unknown := sorted(set(map(str, section)) - known):
-            known_names = ", ".join(sorted(known))
-            raise ullage.PolicyError(f"context: there is no {unknown[0]}; known are {known_names}")
+        if unknown := sorted(set(map(str, section)) - names):
+            listed = ", ".join(sorted(names))
+            raise ullage.PolicyError(f"context: there is no {unknown[0]}; known are {listed}")
         return cls(**{**section, _MODEL: model})
 
     @classmethod
@@ -105,7 +103,7 @@ class ContextSettings:
         down far enough that the next compaction is not due at once.
         """
         model = model or self.model
-        window = get_context_limit(model or _UNKNOWN_MODEL)
+        window = get_context_limit(model or DEFAULT_MODEL)
         reserve = reserve_in(window, self.response_reserve)
         preset = ullage.Policy.preset("supyagent")
         changes: dict[str, Any]

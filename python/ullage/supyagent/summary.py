@@ -151,15 +151,6 @@ def save(summary: ContextSummary, path: Path) -> None:
         raise StoreError(f"the summary cannot be written to {path}: {error}") from error
 
 
-@dataclass(frozen=True)
-class _Check:
-    """True if a summary is about some messages, as they were at that time."""
-
-    summary: ContextSummary
-    messages: Any
-    is_about: bool
-
-
 class SummaryStore:
     """Keeps the summary of one conversation.
 
@@ -170,7 +161,8 @@ class SummaryStore:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.summary = None if path is None else load(path)
-        self._check: _Check | None = None
+        # A summary, messages as they were, and whether it is about them.
+        self._check: tuple[ContextSummary, Any, bool] | None = None
         # A file of Supyagent's belongs to the first conversation that is as long.
         self._adopted = ""
         self.renew()
@@ -191,9 +183,9 @@ class SummaryStore:
             return None
         covered = messages[: summary.last_message_idx + 1]
         check = self._check
-        if check is None or check.summary is not summary or check.messages != covered:
-            check = self._check = _Check(summary, _copy(covered), self._is_about(summary, covered))
-        return summary if check.is_about else None
+        if check is None or check[0] is not summary or check[1] != covered:
+            check = self._check = summary, _copy(covered), self._is_about(summary, covered)
+        return summary if check[2] else None
 
     def replace(
         self, summary: ContextSummary, previous: ContextSummary | None, messages: list[Any]
@@ -220,11 +212,11 @@ class SummaryStore:
             return summary
 
     def _is_about(self, summary: ContextSummary, covered: list[Any]) -> bool:
-        known = summary.fingerprint or self._adopted
-        found = fingerprint(covered)
-        if not known:
-            self._adopted = found
-        return not known or known == found
+        own = summary.fingerprint or self._adopted
+        digest = fingerprint(covered)
+        if not own:
+            self._adopted = digest
+        return not own or own == digest
 
 
 def fingerprint(messages: Iterable[Any]) -> str:

@@ -72,8 +72,8 @@ class FolderBackend:
     def ls(self, path: str = "/") -> list[str]:
         """The paths of all files below a path, sorted; links that lead out of it are left out."""
         root = self.folder.resolve()
-        found = (file for file in self._place(path).rglob("*") if file.suffix != ".part")
-        within = (f for f in found if f.is_file() and f.resolve().is_relative_to(root))
+        files = (file for file in self._place(path).rglob("*") if file.suffix != ".part")
+        within = (f for f in files if f.is_file() and f.resolve().is_relative_to(root))
         return sorted(f"/{file.relative_to(root).as_posix()}" for file in within)
 
     def grep(self, pattern: str, path: str = "/") -> list[str]:
@@ -114,7 +114,7 @@ def _matching(pattern: str, text: str) -> list[tuple[int, str]]:
 
     By the engine's own expressions: with those of Python a model's pattern could take for ever.
     """
-    found = _core.retrieve(
+    report = _core.retrieve(
         _NO_REFERENCE,
         text.encode("utf-8", "replace"),
         pattern=pattern,
@@ -127,5 +127,5 @@ def _matching(pattern: str, text: str) -> list[tuple[int, str]]:
         place=None,
     )
     lines = text.split("\n")
-    numbers = (entry.partition(":")[0] for entry in found.split("\n")[1:])
+    numbers = (entry.partition(":")[0] for entry in report.split("\n")[1:])
     return [(int(n), lines[int(n) - 1].removesuffix("\r")) for n in numbers if n.isdecimal()]

@@ -116,8 +116,8 @@ def _openai_call(call: Any) -> Call:
         arguments = json.loads(function["arguments"])
     except (KeyError, TypeError, ValueError, RecursionError):
         arguments = None
-    known = arguments if isinstance(arguments, dict) else None
-    return Call(_id(call), str(function.get("name")), known, call)
+    readable = arguments if isinstance(arguments, dict) else None
+    return Call(_id(call), str(function.get("name")), readable, call)
 
 
 def _listed(message: Any, name: str) -> list[Any]:
@@ -204,8 +204,7 @@ def text_of(outcome: Any) -> str | None:
         return value
     if _is_blocks(value):
         texts = [part["text"] if is_text(part) else part for part in value]
-        known = [text for text in texts if isinstance(text, str)]
-        return "\n".join(known) if len(known) == len(texts) else None
+        return "\n".join(texts) if all(isinstance(text, str) for text in texts) else None
     return _json(value)
 
 

@@ -209,15 +209,15 @@ class Condenser:
         A host may say the same in each turn: once is enough. What is too old goes into the summary,
         as somebody's words; the engine leaves out none that are a prompt.
         """
-        known = {written(message) for message in newest if _is_prompt(message)}
+        texts = {written(message) for message in newest if _is_prompt(message)}
         notes: list[Any] = []
         rest: list[Any] = []
         room = most
         for message in reversed(older):
             if not _is_prompt(message):
                 rest.append(message)
-            elif (key := written(message)) not in known:
-                known.add(key)
+            elif (key := written(message)) not in texts:
+                texts.add(key)
                 room -= self._tokens([message])
                 if room >= 0:
                     notes.append(message)
@@ -246,7 +246,7 @@ class Condenser:
         previous = [note.summary for m in parts.summaries if (note := summary_note(m)) is not None]
         room = min(longest(self._limit), self._most - parts.tokens)
         try:
-            summary, stayed = await summarize(
+            summary, left_out = await summarize(
                 parts.older,
                 "\n\n".join(previous) or None,
                 agent,
@@ -259,8 +259,8 @@ class Condenser:
             # The engine counted from where the summary begins; here they are the caller's numbers.
             self._counter.count_messages(parts.messages)
             raise
-        kept = [message for message in stayed if message is not parts.task]
-        behind = [*parts.shown_task, *parts.notes, *kept, *parts.shown_newest]
+        pinned = [message for message in left_out if message is not parts.task]
+        behind = [*parts.shown_task, *parts.notes, *pinned, *parts.shown_newest]
         note = SummaryNote(summary, path, len(behind))
         return [*parts.system, note.message(role_in(parts.messages)), *behind]
 

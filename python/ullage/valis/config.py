@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import ullage
-from ullage._engine.arguments import require_number
+from ullage._engine.arguments import require_number, require_share
+from ullage._engine.fixed_tokens import reserve_in
 
 # Valis' windows.
 _LIMITS = {
@@ -16,8 +16,6 @@ _LIMITS = {
     "gpt-4-turbo": 128_000,
     "gemini-1.5-pro": 1_000_000,
 }
-# The part of a window that a reserve may take. A reserve of all of it would leave no room at all.
-_RESERVE_SHARE = 0.5
 
 
 @dataclass
@@ -51,9 +49,7 @@ class ContextConfig:
 
     def __post_init__(self) -> None:
         for name in ("compaction_threshold", "summarization_threshold"):
-            share = getattr(self, name)
-            if not isinstance(share, (int, float)) or not 0 < share <= 1:
-                raise ullage.PolicyError(f"{name}: {share!r} is not above 0 and at most 1")
+            require_share(name, getattr(self, name), above_zero=True)
         require_number("large_result_tokens", self.large_result_tokens, least=1)
         require_number("preview_lines", self.preview_lines, least=1)
         if self.response_reserve is not None:
@@ -65,7 +61,7 @@ class ContextConfig:
 
     def summarizes_at(self, limit: int) -> int:
         """Tokens from which on a summary is made, and the most that is left then."""
-        reserve = min(self.response_reserve or 0, int(limit * _RESERVE_SHARE))
+        reserve = reserve_in(limit, self.response_reserve or 0)
         return min(int(limit * self.summarization_threshold), limit - reserve)
 
 

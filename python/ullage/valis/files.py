@@ -70,8 +70,8 @@ class Files:
         except Exception as error:  # noqa: BLE001 - the host's code; it is raised again as our own
             problem = error
         if problem is not None and not _is_there(problem):
-            found = yield from self.read(path)
-            if found != content:
+            old = yield from self.read(path)
+            if old != content:
                 raise _failed(self.backend, path, content, problem)
         self._remember(path, content)
         return path
@@ -102,12 +102,12 @@ class Files:
 
     def read_all(self, paths: Iterable[str]) -> Steps[dict[str, str]]:
         """Returns what could be read of these paths."""
-        found = {}
+        contents = {}
         for path in dict.fromkeys(paths):
             content = yield from self.read(path)
             if content is not None:
-                found[path] = content
-        return found
+                contents[path] = content
+        return contents
 
     def _write_together(self, files: Mapping[str, str]) -> list[str]:
         with ThreadPoolExecutor(_WRITERS, thread_name_prefix="ullage-valis") as pool:
@@ -164,8 +164,9 @@ def _problem_in(returned: Any) -> Any:
     """Returns the problem that a backend reports instead of raising; or None."""
     if returned is False:
         return "it returned False"
-    said = returned.get("error") if isinstance(returned, dict) else getattr(returned, "error", None)
-    return said if said and isinstance(said, (str, BaseException)) else None
+    is_dict = isinstance(returned, dict)
+    error = returned.get("error") if is_dict else getattr(returned, "error", None)
+    return error if error and isinstance(error, (str, BaseException)) else None
 
 
 def _is_there(problem: Any) -> bool:

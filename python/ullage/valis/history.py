@@ -118,12 +118,12 @@ def _saved(note: SummaryNote | None, files: Mapping[str, str]) -> list[Any] | No
 
 def _missing(messages: list[Any], saved: list[Any]) -> list[Any]:
     """Those of the messages that are not among the saved ones, as often as they are there."""
-    known = Counter(map(_key, saved))
+    count = Counter(map(_key, saved))
     missing = []
     for message in messages:
         key = _key(message)
-        if known[key]:
-            known[key] -= 1
+        if count[key]:
+            count[key] -= 1
         else:
             missing.append(message)
     return missing

@@ -130,8 +130,8 @@ class ContextManagementMiddleware:
         if limit is not None:
             require_number(f"model_context_limits[{model!r}]", limit, least=1)
             return limit
-        known = ullage.model_limits(model)
-        return _UNKNOWN if known.source == "default" else known.max_input
+        limits = ullage.model_limits(model)
+        return _UNKNOWN if limits.source == "default" else limits.max_input
 
     def should_offload_result(self, result: str) -> bool:
         """True if a result is to become a file. Stops counting once that is known."""

@@ -125,17 +125,19 @@ def _parts(summary: str) -> tuple[str, str]:
 def _in_sections(account: str) -> str:
     """The engine's account under Valis' headings."""
     content, lines = _parts(account)
-    found: dict[str, list[str]] = {}
-    at: list[str] = []
+    sections: dict[str, list[str]] = {}
+    section: list[str] = []
     for line in content.splitlines():
         if line.startswith("## "):
-            at = found.setdefault(line.removeprefix("## "), [])
+            section = sections.setdefault(line.removeprefix("## "), [])
         else:
-            at.append(line)
+            section.append(line)
     out = []
     for heading, parts in _SECTIONS.items():
-        said = [line for part in (heading, *parts) for line in found.get(part, ()) if line.strip()]
+        lines_of = [
+            line for part in (heading, *parts) for line in sections.get(part, ()) if line.strip()
+        ]
         nothing = _STATE if heading == "Current State" else _NOTHING
-        out.append("\n".join([f"## {heading}", *(said or [nothing])]))
+        out.append("\n".join([f"## {heading}", *(lines_of or [nothing])]))
     text = "\n\n".join(out)
     return f"{text}\n\n{LINES}\n{lines}" if lines else text
