@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import time
 from dataclasses import dataclass, replace
@@ -273,8 +272,10 @@ class View:
 
     def _forked(self) -> View:
         """Another view with the same decisions, for another branch of the conversation."""
-        other = copy.copy(self)
-        other._core = self._core.fork()  # noqa: SLF001
+        # Not `copy.copy`, which would ask `__reduce__`.
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._core = self._core.fork()
         other.release()
         return other
 
