@@ -1,6 +1,8 @@
 """Profiles of hypothesis, and the fixtures that every file may use."""
 
+import asyncio
 import gc
+import inspect
 import logging
 from pathlib import Path
 
@@ -33,6 +35,16 @@ def pytest_collection_finish() -> None:
     """The hosts and the collected tests stay to the end, so no collection of garbage visits them."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs a test that is a coroutine function in a loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 @pytest.fixture

@@ -36,26 +36,23 @@ STRATEGIES = ("simple", "smart")
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("form", FORMS)
-def test_requests_between_compactions_begin_as_the_one_before(form, strategy):
+async def test_requests_between_compactions_begin_as_the_one_before(form, strategy):
     hooks = Hooks()
     context = SimpleContextManager(max_tokens=8_000, compaction_strategy=strategy, hooks=hooks)
     messages = session(form, 60)
 
-    async def run():
-        last: list[Any] = []
-        changes = 0
-        for message in messages:
-            await context.add_message(message)
-            if is_request(message):
-                request = await asked(context, 8_000)
-                assert str(request).count(TASK) == 1
-                assert talk(request)[-1]["content"] == message["content"]
-                changes += request[: len(last)] != last
-                last = request
-        assert changes <= hooks.compactions < 20
-        assert hooks.compactions > 0
-
-    asyncio.run(run())
+    last: list[Any] = []
+    changes = 0
+    for message in messages:
+        await context.add_message(message)
+        if is_request(message):
+            request = await asked(context, 8_000)
+            assert str(request).count(TASK) == 1
+            assert talk(request)[-1]["content"] == message["content"]
+            changes += request[: len(last)] != last
+            last = request
+    assert changes <= hooks.compactions < 20
+    assert hooks.compactions > 0
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -106,43 +106,37 @@ def _session(name: str, config: dict[str, Any], **others: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_real_session_stays_in_its_budget_and_tells_its_hooks(name):
+async def test_a_real_session_stays_in_its_budget_and_tells_its_hooks(name):
     told: list[tuple[str, dict[str, Any]]] = []
 
     async def on_event(event, data):
         told.append((event, data))
         return amplifier_core.HookResult(action="continue")
 
-    async def run():
-        async with _session(name, {"compaction_strategy": "smart"}) as session:
-            hooks = session.coordinator.get("hooks") or session.coordinator.hooks
-            for event in ("context:compact", "context:compaction"):
-                hooks.register(event, on_event, name=event)
-            assert await session.execute("Audit it.") == "Done with Audit it."
-            context = session.coordinator.get("context")
-            assert len(await context.get_messages()) == 2 * STEPS + 2
-            assert len(session.coordinator.get("orchestrator").requests) == STEPS
-
-    asyncio.run(run())
+    async with _session(name, {"compaction_strategy": "smart"}) as session:
+        hooks = session.coordinator.get("hooks") or session.coordinator.hooks
+        for event in ("context:compact", "context:compaction"):
+            hooks.register(event, on_event, name=event)
+        assert await session.execute("Audit it.") == "Done with Audit it."
+        context = session.coordinator.get("context")
+        assert len(await context.get_messages()) == 2 * STEPS + 2
+        assert len(session.coordinator.get("orchestrator").requests) == STEPS
     assert {event for event, _ in told} == {"context:compact", "context:compaction"}
     assert all(data["tokens_saved"] > 0 for _, data in told)
 
 
-def test_a_real_session_that_is_resumed_goes_on_where_it_was(tmp_path):
+async def test_a_real_session_that_is_resumed_goes_on_where_it_was(tmp_path):
     name, config = "context-ullage-persistent", {"storage_path": str(tmp_path / "sessions")}
 
-    async def run():
-        async with _session(name, config, session_id="s1") as session:
-            await session.execute("First.")
-            context = session.coordinator.get("context")
-            seen = await context.get_messages_for_request(provider=Provider())
-        async with _session(name, config, session_id="s1", is_resumed=True) as session:
-            await session.execute("Second.")
-            assert len(await session.coordinator.get("context").get_messages()) == 4 * STEPS + 4
-            request = session.coordinator.get("orchestrator").requests[0]
-        assert request[: len(seen)] == seen
-
-    asyncio.run(run())
+    async with _session(name, config, session_id="s1") as session:
+        await session.execute("First.")
+        context = session.coordinator.get("context")
+        seen = await context.get_messages_for_request(provider=Provider())
+    async with _session(name, config, session_id="s1", is_resumed=True) as session:
+        await session.execute("Second.")
+        assert len(await session.coordinator.get("context").get_messages()) == 4 * STEPS + 4
+        request = session.coordinator.get("orchestrator").requests[0]
+    assert request[: len(seen)] == seen
     (file,) = (tmp_path / "sessions").rglob("*.jsonl")
     assert file.parent.name == "s1"
     assert all(json.loads(line) for line in file.read_text().splitlines())

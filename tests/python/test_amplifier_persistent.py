@@ -49,38 +49,32 @@ async def fill(context, messages):
     ("form", "budgets"),
     [("openai", (8_000,)), ("anthropic", (12_000, 5_000)), ("openai", (1_500, 40_000))],
 )
-def test_a_session_goes_on_with_the_very_views_that_it_had(path, form, budgets, strategy):
+async def test_a_session_goes_on_with_the_very_views_that_it_had(path, form, budgets, strategy):
     def opened():
         return PersistentContextManager(path, max_tokens=8_000, compaction_strategy=strategy)
 
-    async def run():
-        first = opened()
-        await fill(first, session(form, 60))
-        before = [await asked(first, budget) for budget in budgets]
-        messages, stats = await first.get_messages(), first._last_compaction_stats
-        await first.close()
-        again = opened()
-        assert await again.get_messages() == messages
-        assert again.recovered is None
-        assert again._last_compaction_stats == (stats or again._last_compaction_stats)
-        assert [await asked(again, budget) for budget in budgets] == before
-        await again.add_message({"role": "user", "content": "Go on."})
-        for budget, request in zip(budgets, before, strict=True):
-            assert (await asked(again, budget))[: len(request)] == request
-        await again.close()
-
-    asyncio.run(run())
+    first = opened()
+    await fill(first, session(form, 60))
+    before = [await asked(first, budget) for budget in budgets]
+    messages, stats = await first.get_messages(), first._last_compaction_stats
+    await first.close()
+    again = opened()
+    assert await again.get_messages() == messages
+    assert again.recovered is None
+    assert again._last_compaction_stats == (stats or again._last_compaction_stats)
+    assert [await asked(again, budget) for budget in budgets] == before
+    await again.add_message({"role": "user", "content": "Go on."})
+    for budget, request in zip(budgets, before, strict=True):
+        assert (await asked(again, budget))[: len(request)] == request
+    await again.close()
 
 
-def test_the_file_has_a_line_for_each_message_as_it_came(path):
+async def test_the_file_has_a_line_for_each_message_as_it_came(path):
     messages = session("openai", 5)
 
-    async def run():
-        context = PersistentContextManager(path)
-        await fill(context, messages)
-        await context.close()
-
-    asyncio.run(run())
+    context = PersistentContextManager(path)
+    await fill(context, messages)
+    await context.close()
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [{k: v for k, v in line.items() if k != "metadata"} for line in lines] == messages
     assert all("timestamp" in line["metadata"] for line in lines)
@@ -107,82 +101,72 @@ def test_a_torn_last_line_is_skipped_and_said(path):
     assert not faults(view)
 
 
-def test_a_second_process_is_kept_out(path):
-    async def run():
-        first = PersistentContextManager(path)
-        await first.initialize()
-        with pytest.raises(ullage.StoreError):
-            await PersistentContextManager(path).initialize()
-        await first.close()
-        second = PersistentContextManager(path)
-        await second.initialize()
-        await second.close()
+async def test_a_second_process_is_kept_out(path):
 
-    asyncio.run(run())
+    first = PersistentContextManager(path)
+    await first.initialize()
+    with pytest.raises(ullage.StoreError):
+        await PersistentContextManager(path).initialize()
+    await first.close()
+    second = PersistentContextManager(path)
+    await second.initialize()
+    await second.close()
 
 
-def test_messages_that_are_set_yield_to_those_of_the_file_until_it_is_cleared(path):
+async def test_messages_that_are_set_yield_to_those_of_the_file_until_it_is_cleared(path):
     new = [{"role": "user", "content": "new"}]
 
-    async def run():
-        context = PersistentContextManager(path)
-        await context.set_messages([{"role": "user", "content": "old"}])
-        await context.close()
-        again = PersistentContextManager(path)
-        await again.set_messages(new)
-        assert [m["content"] for m in await again.get_messages()] == ["old"]
-        await again.clear()
-        assert await again.get_messages() == []
-        await again.set_messages(new)
-        await again.add_message({"role": "user", "content": "more"})
-        await again.close()
-        last = PersistentContextManager(path)
-        assert [m["content"] for m in await last.get_messages()] == ["new", "more"]
-        await last.close()
-
-    asyncio.run(run())
+    context = PersistentContextManager(path)
+    await context.set_messages([{"role": "user", "content": "old"}])
+    await context.close()
+    again = PersistentContextManager(path)
+    await again.set_messages(new)
+    assert [m["content"] for m in await again.get_messages()] == ["old"]
+    await again.clear()
+    assert await again.get_messages() == []
+    await again.set_messages(new)
+    await again.add_message({"role": "user", "content": "more"})
+    await again.close()
+    last = PersistentContextManager(path)
+    assert [m["content"] for m in await last.get_messages()] == ["new", "more"]
+    await last.close()
     assert os.listdir(path.parent) == [path.name]  # noqa: PTH208
 
 
-def test_what_cannot_be_written_changes_nothing(path):
-    async def run():
-        context = PersistentContextManager(path)
-        await context.add_message({"role": "user", "content": "old"})
-        with pytest.raises(ullage.MessageError):
-            await context.set_messages([{"role": "user", "content": {1, 2}}])
-        with pytest.raises(ullage.MessageError):
-            await context.add_message({"role": "user", "content": object()})
-        await context.add_message({"role": "user", "content": "more"})
-        await context.close()
-        again = PersistentContextManager(path)
-        assert [m["content"] for m in await again.get_messages()] == ["old", "more"]
-        await again.close()
+async def test_what_cannot_be_written_changes_nothing(path):
 
-    asyncio.run(run())
+    context = PersistentContextManager(path)
+    await context.add_message({"role": "user", "content": "old"})
+    with pytest.raises(ullage.MessageError):
+        await context.set_messages([{"role": "user", "content": {1, 2}}])
+    with pytest.raises(ullage.MessageError):
+        await context.add_message({"role": "user", "content": object()})
+    await context.add_message({"role": "user", "content": "more"})
+    await context.close()
+    again = PersistentContextManager(path)
+    assert [m["content"] for m in await again.get_messages()] == ["old", "more"]
+    await again.close()
 
 
-def test_memory_files_stand_before_every_request_and_not_in_the_file(path, tmp_path):
+async def test_memory_files_stand_before_every_request_and_not_in_the_file(path, tmp_path):
     notes = tmp_path / "AGENTS.md"
     notes.write_text("Use tabs.")
 
     async def factory():
         return "You are an auditor."
 
-    async def run():
-        context = PersistentContextManager(path, [notes, tmp_path / "none.md"], max_tokens=4_000)
-        await fill(context, session("openai", 20))
-        view = await context.get_messages_for_request()
-        assert view[0]["content"] == "[Context from AGENTS.md]\n\nUse tabs."
-        assert tokens(view) <= 4_000
-        await context.set_system_prompt_factory(factory)
-        view = await context.get_messages_for_request()
-        assert [m["content"] for m in view[:2]] == [
-            "You are an auditor.",
-            "[Context from AGENTS.md]\n\nUse tabs.",
-        ]
-        await context.close()
-
-    asyncio.run(run())
+    context = PersistentContextManager(path, [notes, tmp_path / "none.md"], max_tokens=4_000)
+    await fill(context, session("openai", 20))
+    view = await context.get_messages_for_request()
+    assert view[0]["content"] == "[Context from AGENTS.md]\n\nUse tabs."
+    assert tokens(view) <= 4_000
+    await context.set_system_prompt_factory(factory)
+    view = await context.get_messages_for_request()
+    assert [m["content"] for m in view[:2]] == [
+        "You are an auditor.",
+        "[Context from AGENTS.md]\n\nUse tabs.",
+    ]
+    await context.close()
     assert "tabs" not in path.read_text()
 
 
@@ -194,16 +178,12 @@ def test_memory_files_over_the_budget_are_refused(path, tmp_path):
         asyncio.run(context.initialize())
 
 
-def test_what_the_model_saw_before_a_compaction_is_exported(path):
-    async def run():
-        context = PersistentContextManager(
-            path, max_tokens=8_000, export_on_compact=True, hooks=hooks
-        )
-        await fill(context, session("openai", 60))
-        await context.close()
+async def test_what_the_model_saw_before_a_compaction_is_exported(path):
 
     hooks = Hooks()
-    asyncio.run(run())
+    context = PersistentContextManager(path, max_tokens=8_000, export_on_compact=True, hooks=hooks)
+    await fill(context, session("openai", 60))
+    await context.close()
     exported = sorted(path.parent.glob("session.*.jsonl"))
     assert len(exported) == hooks.compactions >= 2
     for file in exported:
@@ -233,21 +213,19 @@ def test_without_a_place_it_lies_in_amplifiers_folder_of_the_project(tmp_path, m
     )
 
 
-def test_a_request_never_reads_the_file_again(path):
-    async def run():
-        context = PersistentContextManager(path, max_tokens=10_000_000)
-        messages = session("openai", 60)
-        await context.set_messages(messages)
-        os.truncate(path, 0)
-        for number in range(3):
-            message = {"role": "user", "content": f"Next {number}."}
-            await context.add_message(message)
-            messages.append(message)
-            view = await context.get_messages_for_request()
-            assert contents(view) == contents(messages)
-        await context.close()
+async def test_a_request_never_reads_the_file_again(path):
 
-    asyncio.run(run())
+    context = PersistentContextManager(path, max_tokens=10_000_000)
+    messages = session("openai", 60)
+    await context.set_messages(messages)
+    os.truncate(path, 0)
+    for number in range(3):
+        message = {"role": "user", "content": f"Next {number}."}
+        await context.add_message(message)
+        messages.append(message)
+        view = await context.get_messages_for_request()
+        assert contents(view) == contents(messages)
+    await context.close()
 
 
 WRITER = """
@@ -297,7 +275,7 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(path, project,
         asyncio.run(resume(max([acknowledged, *rest])))
 
 
-def test_mounting_opens_the_file_and_cleaning_up_closes_it(tmp_path):
+async def test_mounting_opens_the_file_and_cleaning_up_closes_it(tmp_path):
     class Coordinator:
         session_id, hooks = "s1", None
 
@@ -307,20 +285,17 @@ def test_mounting_opens_the_file_and_cleaning_up_closes_it(tmp_path):
         async def mount(self, point, module):
             self.mounted[point] = module
 
-    async def run():
-        coordinator = Coordinator()
-        cleanup = await mount(coordinator, {"storage_path": str(tmp_path)})
-        context = coordinator.mounted["context"]
-        assert context.transcript_path == tmp_path / "s1" / "context-messages.jsonl"
-        await context.add_message({"role": "user", "content": "x"})
-        await cleanup()
-        again = PersistentContextManager(storage_path=tmp_path, session_id="s1")
-        assert len(await again.get_messages()) == 1
-        await again.close()
-        with pytest.raises(ullage.PolicyError, match="did you mean storage_path"):
-            await mount(coordinator, {"storage_pth": str(tmp_path)})
-
-    asyncio.run(run())
+    coordinator = Coordinator()
+    cleanup = await mount(coordinator, {"storage_path": str(tmp_path)})
+    context = coordinator.mounted["context"]
+    assert context.transcript_path == tmp_path / "s1" / "context-messages.jsonl"
+    await context.add_message({"role": "user", "content": "x"})
+    await cleanup()
+    again = PersistentContextManager(storage_path=tmp_path, session_id="s1")
+    assert len(await again.get_messages()) == 1
+    await again.close()
+    with pytest.raises(ullage.PolicyError, match="did you mean storage_path"):
+        await mount(coordinator, {"storage_pth": str(tmp_path)})
 
 
 @pytest.mark.parametrize(

@@ -53,27 +53,24 @@ def test_whatever_is_interrupted_each_request_is_valid_and_counted_exactly(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_stray_result_among_those_of_a_running_call_is_mended_with_them(form):
+async def test_a_stray_result_among_those_of_a_running_call_is_mended_with_them(form):
     context = SimpleContextManager()
     (first, one), (second, other) = called(form, 1, "one"), called(form, 2, "other")
     key = "tool_calls" if form == "openai" else "content"
     both = {**first, key: [*first[key], *second[key]]}
     stray = called(form, 3, "of a call that is gone")[1]
 
-    async def run():
-        for message in ({"role": "user", "content": TASK}, both, one, stray):
-            await context.add_message(message)
-            assert not faults(await context.get_messages_for_request())
-        await context.add_message(other)
-        view = await context.get_messages_for_request()
-        assert not faults(view)
-        assert all(said in str(view) for said in ("one", "other"))
-
-    asyncio.run(run())
+    for message in ({"role": "user", "content": TASK}, both, one, stray):
+        await context.add_message(message)
+        assert not faults(await context.get_messages_for_request())
+    await context.add_message(other)
+    view = await context.get_messages_for_request()
+    assert not faults(view)
+    assert all(said in str(view) for said in ("one", "other"))
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_added_while_a_request_is_made_is_in_the_next_one(form):
+async def test_what_is_added_while_a_request_is_made_is_in_the_next_one(form):
     more = [*step("call", form, 1), {"role": "user", "content": "Stop."}]
 
     async def compaction(messages, target):
@@ -85,15 +82,12 @@ def test_what_is_added_while_a_request_is_made_is_in_the_next_one(form):
         3_000, compaction_strategy="custom", compaction_function=compaction
     )
 
-    async def run():
-        for message in session(form, 12):
-            await context.add_message(message)
-        assert not faults(await context.get_messages_for_request())
-        view = await context.get_messages_for_request()
-        assert not faults(view)
-        assert "Stop." in str(view[-1])
-
-    asyncio.run(run())
+    for message in session(form, 12):
+        await context.add_message(message)
+    assert not faults(await context.get_messages_for_request())
+    view = await context.get_messages_for_request()
+    assert not faults(view)
+    assert "Stop." in str(view[-1])
 
 
 def use(*ids):
