@@ -9,6 +9,7 @@ import logging
 import re
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -401,11 +402,8 @@ def test_the_shared_manager_may_be_changed_from_many_threads():
             register_conversation_manager(manager)
             assert get_shared_conversation_manager() in managers
 
-    threads = [threading.Thread(target=change, args=(each,)) for each in managers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(change, managers))
 
 
 REASONING = {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "s"}}}

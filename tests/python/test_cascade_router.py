@@ -8,8 +8,8 @@ import json
 import os
 import shlex
 import subprocess
-import threading
 import types
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -231,15 +231,12 @@ def test_one_hook_may_serve_agents_in_many_threads(tmp_path, caplog):
 
     texts: list[str] = []
 
-    def run():
+    def run(_):
         found, _ = asked(hook, counted, calls=15, width=2)
         texts.extend(text_of(result) for result in found)
 
-    threads = [threading.Thread(target=run) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(run, range(8)))
     assert len(texts) == 8 * 15 * 2
     assert all("[Complete output saved to: " in text for text in texts)
     assert "Traceback" not in caplog.text

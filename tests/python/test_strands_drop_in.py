@@ -3,7 +3,7 @@
 # mypy: disable-error-code="arg-type,assignment,attr-defined,override,union-attr"
 
 import inspect
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -146,14 +146,8 @@ def test_agents_that_share_a_manager_have_pins_counts_and_summaries_of_their_own
     window = 10**9 if name == SLIDING else 7_000
     models = [Summarizer(20, words=300 + 50 * number, window=window) for number in range(4)]
     agents = [agent_of(model, manager) for model in models]
-    threads = [
-        threading.Thread(target=agent, args=(f"{TASK} {number}",))
-        for number, agent in enumerate(agents)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(agents)) as pool:
+        list(pool.map(lambda number: agents[number](f"{TASK} {number}"), range(len(agents))))
     for number, agent in enumerate(agents):
         assert agent.messages[0]["content"][0] == {"text": f"{TASK} {number}"}
         assert len(agent.model.requests) - len(agent.model.refused) == 21

@@ -6,7 +6,7 @@ import asyncio
 import copy
 import random
 import shutil
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
 
@@ -256,24 +256,14 @@ def test_the_agents_of_a_graph_and_a_swarm_share_it(seam):
 
 
 def test_agents_in_threads_share_it(seam):
-    shared, failed = SEAMS[seam](), []
+    shared = SEAMS[seam]()
     agents = [
         agent_of(shared, player(12, words=300 + 60 * n), name=f"a{n}", agent_id=f"a{n}")
         for n in range(3)
     ]
 
-    def run(number):
-        try:
-            agents[number](f"{TASK} Number {number}.")
-        except BaseException as error:  # noqa: BLE001 - raised where the test sees it
-            failed.append(error)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+    with ThreadPoolExecutor(len(agents)) as pool:
+        list(pool.map(lambda number: agents[number](f"{TASK} Number {number}."), range(3)))
     for number, agent in enumerate(agents):
         others = [f"Number {other}." for other in range(3) if other != number]
         assert not any(other in str(agent.messages) for other in others)

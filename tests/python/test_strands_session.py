@@ -6,7 +6,7 @@ import copy
 import json
 import random
 import shutil
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -416,27 +416,19 @@ def test_a_manager_whose_agent_is_gone_serves_the_next(tmp_path):
 def test_agents_that_share_a_manager_may_run_in_threads(tmp_path):
     manager = Editing(3)
     place = Place("file", tmp_path / "live")
-    failed: list[BaseException] = []
 
     def work(name):
         own = Place("file", tmp_path / name)
         before: list[Any] = []
-        try:
-            for _ in range(3):
-                agent = begin(own, manager, calls=4, agent_id=name)
-                assert said(agent.messages) == before
-                agent(TASK)
-                agent._session_manager.sync_agent(agent)
-                before = copy.deepcopy(said(agent.messages))
-        except BaseException as error:  # noqa: BLE001 - reported below, in the main thread
-            failed.append(error)
+        for _ in range(3):
+            agent = begin(own, manager, calls=4, agent_id=name)
+            assert said(agent.messages) == before
+            agent(TASK)
+            agent._session_manager.sync_agent(agent)
+            before = copy.deepcopy(said(agent.messages))
 
-    threads = [threading.Thread(target=work, args=(f"agent-{i}",)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, (f"agent-{i}" for i in range(4))))
     assert not place.folder.exists()
 
 
