@@ -45,6 +45,7 @@ BROUGHT = (
     "langgraph",
     "typing_extensions",
     "agents",
+    "pydantic_ai",
 )
 
 # The purpose of each extra.
@@ -54,6 +55,7 @@ EXTRAS = {
     "amplifier": "import amplifier_core, ullage.amplifier as a; a.SimpleContextManager()",
     "langchain": "from ullage.langchain import ContextMiddleware; ContextMiddleware()",
     "openai-agents": "from ullage.openai_agents import ContextProvider; ContextProvider()",
+    "pydantic-ai": "from ullage.pydantic_ai import ContextCapability; ContextCapability()",
     "cli": "import rich, shtab, ullage.cli",
     "yaml": "import yaml, ullage.supyagent",
     "objects": "from ullage.stores import ObjectStore; ObjectStore('memory:///')",
@@ -62,7 +64,12 @@ EXTRAS = {
     "telemetry": "import opentelemetry.metrics, ullage; ullage.ContextManager()",
 }
 # The first Python that has a host, where it is not ours.
-FIRST_PYTHON = {"amplifier": (3, 11), "langchain": (3, 11), "openai-agents": (3, 11)}
+FIRST_PYTHON = {
+    "amplifier": (3, 11),
+    "langchain": (3, 11),
+    "openai-agents": (3, 11),
+    "pydantic-ai": (3, 11),
+}
 
 BARE = r"""
 import importlib, importlib.metadata, pkgutil, re, sys, sysconfig

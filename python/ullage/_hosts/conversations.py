@@ -220,9 +220,11 @@ class Conversations:
         saved: Mapping[str, Any] | None,
     ) -> Conversation:
         state, mark, view = None, None, None
+        # For rows that hold objects of the host.
+        dump, load = getattr(self._codec, "dump", None), getattr(self._codec, "load", None)
         if saved is not None:
             try:
-                view = engine.open(saved[_STATE], append_only=True)
+                view = engine.open(saved[_STATE], append_only=True, dump=dump, load=load)
                 # Raises an error if the state is of another conversation.
                 view.outlook(reading.rows)
                 state, mark = saved[_STATE], saved[_MARK]
@@ -230,9 +232,9 @@ class Conversations:
                 logger.warning("error=<%s> | the saved state cannot be used", error)
                 view = None
         if key is None:
-            view = engine.view_of(reading.rows, append_only=True, state=state)
+            view = engine.view_of(reading.rows, append_only=True, dump=dump, load=load, state=state)
         elif view is None:
-            view = engine.open(append_only=True)
+            view = engine.open(append_only=True, dump=dump, load=load)
         return Conversation(engine, view, mark)
 
 

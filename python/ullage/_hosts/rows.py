@@ -1,6 +1,7 @@
 """Messages of a host as rows that the engine reads, and back.
 
-A row is a dict in one of the engine's formats, JSON-like, one for each message. The rows of known
+A row is a dict in one of the engine's formats, one for each message. It is JSON-like, or the codec
+has a ``dump`` and a ``load`` that make it so. The rows of known
 messages are the same objects in the next request, so that nothing is converted or read twice.
 """
 

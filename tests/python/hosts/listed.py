@@ -10,6 +10,7 @@ import pytest
 GUIDES = {
     "langchain": "docs/langchain.md",
     "agents": "docs/openai-agents.md",
+    "pydantic_ai": "docs/pydantic-ai.md",
 }
 
 

@@ -1,0 +1,210 @@
+"""A model whose requests stay inside its window, and a history processor that does less."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from operator import is_
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.messages import ModelResponse
+from pydantic_ai.models.wrapper import WrapperModel
+
+from ullage._engine.steps import arun
+from ullage._hosts.conversations import Conversations
+from ullage._hosts.engines import Engines
+from ullage.pydantic_ai.codec import MessageCodec
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+    from pydantic_ai.models import Model
+
+    from ullage import ContextManager, Policy
+    from ullage._hosts.conversations import Conversation
+    from ullage._hosts.rows import Reading
+    from ullage.stores.protocol import Store
+
+FORMAT = "anthropic"
+# The key of the state in the metadata of an answer, which no provider gets.
+_KEY = "ullage"
+
+
+class ContextModel(WrapperModel):
+    """A model whose requests stay inside its window.
+
+        agent = Agent(ContextModel("openai:gpt-5-mini"))
+
+    It sends a view of the messages (``docs/view.md``), sends a request that the provider refuses as
+    too long again, smaller, and corrects the token count by the reported usage. The history stays
+    whole. After a compaction the metadata of the answer has what another process needs to send the
+    same requests. :class:`ContextCapability` does this and more.
+
+    Args:
+        wrapped: The model that is called, or its name.
+        engine: What decides. If not given, one with the arguments below.
+        policy: The settings, if no engine is given; those for the model if not given either.
+        store: Where removed content is kept, if no engine is given; in memory if not given either.
+        name: The id of the model, if no engine is given; that of ``wrapped`` if not given.
+
+    Raises:
+        PolicyError: If an argument is invalid, or an engine is given together with what it has.
+    """
+
+    def __init__(
+        self,
+        wrapped: Model | str,
+        engine: ContextManager | None = None,
+        *,
+        policy: Policy | None = None,
+        store: Store | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(wrapped)
+        engines = Engines(engine, policy=policy, store=store, model=name, format=FORMAT)
+        self._use(engines.of(self.wrapped.model_name, None), Requests())
+
+    def _use(self, engine: ContextManager, requests: Requests) -> None:
+        self.engine, self._requests = engine, requests
+
+    @classmethod
+    def sharing(cls, wrapped: Model, engine: ContextManager, requests: Requests) -> ContextModel:
+        """A model that knows the conversations of others."""
+        model = cls(wrapped, engine)
+        model._use(engine, requests)
+        return model
+
+    async def request(self, messages: list[Any], model_settings: Any, parameters: Any) -> Any:
+        """Asks the model, with a view of the messages."""
+
+        async def send(view: list[Any]) -> Any:
+            return await self.wrapped.request(view, model_settings, parameters)
+
+        own = self._requests.of(self.engine, messages, parameters)
+        response = await own.exchange(send)
+        own.observe(response.usage)
+        saved = own.saved()
+        if saved is None:
+            return response
+        return replace(response, metadata={**(response.metadata or {}), _KEY: saved})
+
+    @asynccontextmanager
+    async def request_stream(
+        self, messages: list[Any], model_settings: Any, parameters: Any, run_context: Any = None
+    ) -> AsyncIterator[Any]:
+        """Asks the model, with a view of the messages, and streams its answer."""
+        async with AsyncExitStack() as stack:
+
+            async def send(view: list[Any]) -> Any:
+                """Opens the stream: providers refuse a request before its first event."""
+                opened = self.wrapped.request_stream(view, model_settings, parameters, run_context)
+                return await stack.enter_async_context(opened)
+
+            own = self._requests.of(self.engine, messages, parameters)
+            response = await own.exchange(send)
+            saved = own.saved()
+            if saved is not None:
+                response.metadata = {**(response.metadata or {}), _KEY: saved}
+            yield response
+            own.observe(response.usage)
+
+
+class Request:
+    """A request of a conversation, and what stands beside its messages.
+
+    Args:
+        conversation: The conversation.
+        reading: Its history.
+        before: The newest state in the history.
+        beside: The system prompt and the tools.
+    """
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        reading: Reading,
+        before: Mapping[str, Any] | None,
+        beside: dict[str, Any],
+    ) -> None:
+        self._conversation, self._reading = conversation, reading
+        self._before, self._beside = before, beside
+
+    async def exchange(self, send: Callable[[list[Any]], Awaitable[Any]]) -> Any:
+        """What ``send`` returned for a view of the messages."""
+        return await arun(self._conversation.exchange(self._reading, send, **self._beside))
+
+    async def messages(self) -> list[Any]:
+        """A view of the messages."""
+        return await arun(self._conversation.request(self._reading, **self._beside))
+
+    def observe(self, usage: Any) -> None:
+        """Learns from the usage that the provider reported."""
+        self._conversation.observe(usage.input_tokens, usage.cache_read_tokens)
+
+    def saved(self) -> dict[str, Any] | None:
+        """The state, if it changed."""
+        return self._conversation.saved(self._before)
+
+
+class Requests:
+    """Finds the conversation of each request."""
+
+    def __init__(self) -> None:
+        self._conversations = Conversations(MessageCodec())
+        # The tools of the last request, and their definitions.
+        self._defined: tuple[list[Any], list[Any]] = ([], [])
+
+    def of(self, engine: ContextManager, messages: list[Any], parameters: Any = None) -> Request:
+        """A request with these messages."""
+        states = ((m.metadata or {}).get(_KEY) for m in reversed(messages) if _is_answer(m))
+        before = next((state for state in states if state), None)
+        # The time of its first part tells a conversation from others.
+        times = (getattr(part, "timestamp", None) for m in messages[:1] for part in m.parts)
+        key = next((time for time in times if time is not None), None)
+        conversation, reading = self._conversations.of(engine, messages, key, before)
+        beside: dict[str, Any] = {}
+        if parameters is not None:
+            beside["tools"] = self._definitions(
+                [*parameters.function_tools, *parameters.output_tools]
+            )
+            texts = [part.content for part in parameters.instruction_parts or ()]
+            beside["system"] = "\n\n".join(texts) or None
+        return Request(conversation, reading, before, beside)
+
+    def _definitions(self, tools: list[Any]) -> list[Any] | None:
+        known, definitions = self._defined
+        if len(known) != len(tools) or not all(map(is_, known, tools)):
+            definitions = [
+                {
+                    "name": tool.name,
+                    "description": tool.description or "",
+                    "input_schema": tool.parameters_json_schema,
+                }
+                for tool in tools
+            ]
+            self._defined = (tools, definitions)
+        return definitions or None
+
+
+def history_processor(engine: ContextManager) -> Callable[[list[Any]], Awaitable[list[Any]]]:
+    """A processor for Pydantic AI's ``ProcessHistory``, which replaces the history by a view of it.
+
+        capabilities = [ProcessHistory(history_processor(engine))]
+
+    Prefer :class:`ContextCapability`: a processor sees neither the tools nor the provider's errors
+    nor the usage, and what it removes is gone from ``all_messages()`` too. Give the tools to the
+    engine.
+
+    Args:
+        engine: What decides.
+    """
+    requests, own = Requests(), Engines(engine, format=FORMAT).last
+
+    async def view(messages: list[Any]) -> list[Any]:
+        return await requests.of(own, messages).messages()
+
+    return view
+
+
+def _is_answer(message: Any) -> bool:
+    return isinstance(message, ModelResponse)
