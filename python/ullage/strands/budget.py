@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import threading
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -34,7 +33,7 @@ _ORDER = -10.0
 # Replaces the content of an answer that was only reasoning: providers refuse an empty message.
 _STRIPPED = {"text": "[reasoning removed]"}
 
-_lock = threading.RLock()
+# The shared manager, if there is one. A list is changed and read at once, whatever threads do.
 _shared: list[Any] = []
 
 
@@ -133,14 +132,12 @@ def accepted_options(method: Callable[..., Any], options: dict[str, Any]) -> dic
 
 def register_conversation_manager(manager: Any) -> None:
     """Makes ``manager`` the one for agents that have none of their own; None forgets it."""
-    with _lock:
-        _shared[:] = [] if manager is None else [manager]
+    _shared[:] = [] if manager is None else [manager]
 
 
 def get_shared_conversation_manager() -> Any:
     """The manager that was registered last, or None."""
-    with _lock:
-        return _shared[0] if _shared else None
+    return next(iter(_shared), None)
 
 
 def clear_shared_conversation_manager() -> None:
@@ -220,9 +217,7 @@ def _strip_reasoning_content(agent: Any) -> None:
     allowed = getattr(agent, "_allow_reasoning_content", True)
     if allowed or not isinstance(messages, list):
         return
-    stripped = [_without_reasoning(message) for message in messages]
-    if any(new is not old for new, old in zip(stripped, messages, strict=True)):
-        messages[:] = stripped
+    messages[:] = map(_without_reasoning, messages)
 
 
 def _without_reasoning(message: Any) -> Any:

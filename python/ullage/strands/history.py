@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -14,7 +15,7 @@ from ullage.strands.agents import PerAgent
 from ullage.strands.snapshot import TrackedView, is_same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from ullage import Repaired
 
@@ -41,6 +42,12 @@ def identify(messages: list[Any], known: Iterable[Any]) -> None:
     for message in messages:
         if id(message) not in others and not message.get("tracking_id"):
             message["tracking_id"] = str(uuid4())
+
+
+def mapped(function: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+    """Returns the values of a function as a list, or the same list if it changes no item."""
+    values = [*map(function, items)]
+    return items if all(map(is_, values, items)) else values
 
 
 def with_pin(message: Any) -> Any:

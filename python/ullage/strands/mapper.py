@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from itertools import accumulate, islice
-from operator import is_
 from typing import Any
 
 from ullage.compression import CompressionMetadata
+from ullage.strands.history import mapped
 from ullage.strands.settings import (
     DEFAULT_CHAR_TO_TOKEN_RATIO,
     TOOL_COMPRESS_SAMPLE_CHARS,
@@ -67,10 +67,8 @@ class LargeToolResultMapper:
         content = message.get("content") if isinstance(message, dict) else None
         if not isinstance(content, list):
             return message
-        mapped = [self._map_block(block) for block in content]
-        if all(new is old for new, old in zip(mapped, content, strict=True)):
-            return message
-        return {**message, "content": mapped}
+        new = mapped(self._map_block, content)
+        return message if new is content else {**message, "content": new}
 
     @property
     def settings(self) -> tuple[int, int, int]:
@@ -177,8 +175,7 @@ class LargeToolResultMapper:
             values = {key: self._shorten(each) for key, each in value.items()}
             return value if all(values[key] is value[key] for key in value) else values
         if isinstance(value, list):
-            items = [self._shorten(each) for each in value]
-            return value if all(map(is_, items, value)) else items
+            return mapped(self._shorten, value)
         return value
 
 

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ullage import TokenCounter
+from ullage.strands.history import mapped
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -36,8 +37,8 @@ def truncate_results(messages: list[Any], spared: Container[int]) -> bool:
     for index, message in enumerate(messages):
         size = _tokens(message)
         whole += size
-        content = [_truncate_block(block) for block in message["content"]]
-        if index not in spared and content != message["content"]:
+        content = mapped(_truncate_block, message["content"])
+        if index not in spared and content is not message["content"]:
             shorter = {**message, "content": content}
             found.append((_tokens(shorter) - size, index, shorter))
     removed = 0
@@ -59,10 +60,8 @@ def _truncate_block(block: Any) -> Any:
     if result is None:
         return block
     items = result.get("content") or []
-    shorter = [_truncate_item(item) for item in items]
-    if all(new is old for new, old in zip(shorter, items, strict=True)):
-        return block
-    return {**block, "toolResult": {**result, "content": shorter}}
+    shorter = mapped(_truncate_item, items)
+    return block if shorter is items else {**block, "toolResult": {**result, "content": shorter}}
 
 
 def _truncate_item(item: Any) -> Any:
