@@ -1,8 +1,8 @@
 """A context engine for LLM agents.
 
-It keeps a conversation inside its token budget, always valid for the provider, losing as little as
-possible, with everything recoverable. The decisions are made in Rust; this package gives them the
-shape that a host calls.
+It keeps a conversation inside its token budget and valid for its provider. It loses as little as
+possible, and removed content can be read back. The decisions are made in Rust. This package has the
+classes that a host calls.
 
     >>> import ullage
     >>> engine = ullage.ContextManager(store=ullage.MemoryStore())
@@ -10,7 +10,7 @@ shape that a host calls.
     >>> engine.compact(messages).tokens_before
     14
 
-Importing ullage imports no host; ``ullage.strands`` and ``ullage.adk`` do.
+Importing ``ullage`` imports no host. ``ullage.strands`` and ``ullage.adk`` import theirs.
 """
 
 from importlib import import_module

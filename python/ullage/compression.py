@@ -1,4 +1,4 @@
-"""``compress``: shorter text for what a tool printed."""
+"""``compress``: shortens the output of a tool."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class LeftOut:
     """The missing text at one place of a shortened text.
 
     Args:
-        count: How much it is.
-        unit: What is counted: "lines", "characters", "records" and the like.
-        lines: The first and the last line, counted from 1, as ``ullage.retrieve`` takes them; None
-            where it is not lines, or less than one.
-        errors: How many of them report a failure.
+        count: Number of missing units.
+        unit: The unit: "lines", "characters", "records" and the like.
+        lines: The first and the last line, counted from 1, as for ``ullage.retrieve``; None if the
+            text has no lines, or less than a line is missing.
+        errors: Number of missing units that report a failure.
     """
 
     count: int
@@ -38,10 +38,10 @@ class CompressionMetadata:
         compressed_size: Characters after.
         original_token_estimate: Tokens before, as the counter counts them.
         compressed_token_estimate: Tokens after.
-        compression_ratio: Characters after for each character before; 1.0 where nothing changed.
+        compression_ratio: Characters after for each character before; 1.0 if nothing changed.
         content_type: "json" or "text".
         n_original_keys: Keys of a JSON object, or elements of a list; None for other text.
-        sample_data: The first three of them, each cut to a hundred characters.
+        sample_data: The first three keys or elements, each cut to 100 characters.
     """
 
     compressed: bool = False
@@ -55,7 +55,7 @@ class CompressionMetadata:
     sample_data: dict[str, Any] | list[Any] | None = None
 
     def to_indicator_json(self) -> dict[str, Any]:
-        """The numbers as the keys that stand beside sampled JSON."""
+        """Returns the numbers as keys for sampled JSON."""
         indicator: dict[str, Any] = {
             "_compressed": self.compressed,
             "_original_size": self.original_size,
@@ -68,7 +68,7 @@ class CompressionMetadata:
         return indicator
 
     def to_indicator_text(self) -> str:
-        """The numbers in a line."""
+        """Returns the numbers as a line."""
         keys = "" if self.n_original_keys is None else f", {self.n_original_keys} {self._members}"
         return (
             f"[Compressed: {self.original_size} → {self.compressed_size} chars"
@@ -85,9 +85,9 @@ class Compressed:
     """A text, shortened.
 
     Args:
-        text: What is kept, with a line in each gap; the text itself where nothing is left out.
-        kind: What the text was taken for: "log", "search results", "text" and the like.
-        left_out: What is missing, in the order of the text.
+        text: The kept text, with a line in each gap; the whole text if nothing is left out.
+        kind: The content type: "log", "search results", "text" and the like.
+        left_out: The gaps, in the order of the text.
         metadata: The same in numbers.
     """
 
@@ -107,27 +107,27 @@ def compress(
     lines: tuple[int, int] | None = None,
     pattern: str | None = None,
 ) -> Compressed:
-    """Shortens what a tool printed, by what it is: a log, a test run, JSON, a listing, code.
+    """Shortens tool output by content type: a log, a test run, JSON, a listing, code.
 
-    The text is never longer afterwards. A bigger budget never keeps less. Every line that reports a
-    failure is kept, or counted where it is left out. The same text gives the same outcome on every
-    machine. O(length), at some hundred megabytes a second; the GIL is released.
+    The result is never longer. A larger budget never keeps less. Every line that reports a failure
+    is kept, or counted in its gap. The same text gives the same result on every machine. O(length),
+    at some hundred megabytes a second; the GIL is released.
 
-    This is what ``ContextManager.shrink`` does to a result, without the reference and the store.
+    ``ContextManager.shrink`` does the same to a result, and adds the reference and the store.
 
     Args:
-        text: Any text. Escape sequences of a terminal go, and long encoded data is named.
-        budget: Tokens that may be left. None keeps whatever is needed to know what the text says.
-            Below about 50 the line that says what is left out may not fit.
-        tool: The tool's name, as a hint where the text alone does not tell.
-        counter: Counts the tokens; ``TokenCounter("o200k_base")`` where none is given.
-        compressor: "content", or the way of another system with its own thresholds in characters,
-            which takes no budget: "cyber-autoagent", "amplifier", "supyagent", "sre-agent",
-            "sre-agent-payload", "valis".
-        lines: The first and the last line of those that are needed before all others; by the
-            numbers that stand in front of the lines where the text has such.
-        pattern: A regular expression (Rust syntax: no look-around) for the lines that are needed
-            before all others; not looked at where ``lines`` are given.
+        text: Any text. Terminal escapes are removed, and long encoded data is described.
+        budget: Tokens that may be left. None keeps the lines that a reader needs to know the
+            content. Below about 50, the line about the gap may not fit.
+        tool: The tool's name, a hint if the text alone is not clear.
+        counter: Counts the tokens; ``TokenCounter("o200k_base")`` if none is given.
+        compressor: "content", or the method of another system with its own thresholds in
+            characters, which accepts no budget: "cyber-autoagent", "amplifier", "supyagent",
+            "sre-agent", "sre-agent-payload", "valis".
+        lines: The first and the last line of a range that comes before all others, by the numbers
+            in front of the lines if the text has such numbers.
+        pattern: A regular expression (Rust syntax: no look-around) for lines that come before all
+            others; ignored if ``lines`` are given.
 
     Raises:
         PolicyError: If the compressor is unknown, or the pattern cannot be used.

@@ -1,7 +1,6 @@
-"""``ContextManager``: the engine as Python calls it.
+"""``ContextManager``: the engine that a host calls.
 
-The core decides, the store keeps, and ``Compactor`` puts the two in order; this class is what a
-host calls.
+The core decides, the store keeps removed content, and ``Compactor`` calls both in order.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from ullage.view import Compaction, View
 
 
-# Five hundred conversations of 100,000 tokens, or the decisions about some thousands.
+# Enough for 500 conversations of 100,000 tokens, or for the decisions about some thousands.
 _VIEW_BYTES = 256 * 2**20
 
 
@@ -198,7 +197,7 @@ class ContextManager:
             budget: Tokens that the messages may take; if not given, what the policy's window leaves
                 beside the reserve, the system prompt and the tools.
             hard: Compact down to the low mark now, rather than only above the high mark.
-            pins: Indices of messages that must stay as they are.
+            pins: Indices of messages that must stay unchanged.
             system: The system prompt of this request, if it is not the engine's.
             tools: The tool definitions of this request, if they are not the engine's.
 
@@ -251,7 +250,7 @@ class ContextManager:
         system: Any = None,
         tools: Any = None,
     ) -> Report:
-        """:meth:`compact` without holding up the event loop.
+        """:meth:`compact` without blocking the event loop.
 
         Planning and storing run in a thread; a store whose ``put`` is a coroutine is awaited.
         Messages appended meanwhile stay after the planned ones. If an older message changes, the
@@ -272,7 +271,7 @@ class ContextManager:
         system: Any = None,
         tools: Any = None,
     ) -> list[Any]:
-        """Returns the outcome of :meth:`compact` as a new list; ``messages`` stay as they are.
+        """Returns the outcome of :meth:`compact` as a new list; ``messages`` stay unchanged.
 
         Removed content is stored, so that the references in the view can be followed. Costs as
         much as :meth:`compact`, each time.
@@ -299,24 +298,24 @@ class ContextManager:
         """Opens a view of one conversation, which returns the messages to send for its history.
 
         Args:
-            state: What :meth:`View.state` returned, in this process or another.
-            append_only: The host promises that messages in the list stay as they are; if not given,
-                what the engine was given. A request then reads only what is new.
+            state: The outcome of :meth:`View.state`, of this process or another.
+            append_only: The host promises never to edit messages in the list; if not given, the
+                engine's value. A request then reads only new messages.
             dump: Turns a message into JSON-like data for the state; not needed for dicts.
             load: Turns such data into a message.
-            compaction: Compacts in place of the engine, plain or async. It is called where a
-                compaction is due, with a list of messages to change in place, the tokens that they
-                may take, and the places of those that must stay. A message that stays has to be the
-                same object. What it leaves is repaired where a provider would refuse it, and
-                compacted by the engine where it does not fit. It may return a ``Report`` for
+            compaction: A function, plain or async, that compacts in place of the engine. It is
+                called when a compaction is due, with a list of messages to change in place, the
+                tokens that they may take, and the indices of messages that must stay. Kept messages
+                must be the same objects. The view repairs its outcome for the provider, and the
+                engine compacts it further if it does not fit. It may return a ``Report`` for
                 :attr:`View.report`.
-            replay: For a view without a state whose first history is already long: first make the
-                requests again that led to it, one before each answer of the model. The bytes are
-                those of the first time if no summarizer wrote a part of them and the counter has
-                learned nothing since. Without it, a long history is compacted once.
+            replay: For a view without a state and with a long first history: first makes the
+                earlier requests again, one before each answer of the model. The bytes are the same
+                as before, unless a summarizer wrote a part of them or the counter has learned
+                since. Without it, a long history is compacted once.
 
         Raises:
-            MessageError: If this is not a state of a view.
+            MessageError: If ``state`` is not the state of a view.
         """
         from ullage.view import View
 
@@ -343,17 +342,16 @@ class ContextManager:
         replay: bool = False,
         state: dict[str, Any] | None = None,
     ) -> View:
-        """The view of the conversation that a history belongs to, for a host that serves many.
+        """Returns the view of the conversation with this history, for a host that serves many.
 
-        Call it before each request, and then ask the view for the messages. A conversation is found
-        by its longest beginning that was asked about before, whatever its ids. Each branch of a
-        conversation gets a view of its own, with the decisions about what the branches share. If
-        nothing is known of the history, a view is opened with the other arguments, which are those
-        of :meth:`open`.
+        Call it before each request, and then get the messages from the view. A conversation is
+        found by its longest known beginning, whatever its ids. Each branch of a conversation gets a
+        view of its own, with the decisions about the shared messages. For an unknown history, a
+        view is opened with the other arguments, which are those of :meth:`open`.
 
         The views of an engine hold at most ``view_bytes`` bytes together. Beyond that, the least
-        recently used ones let go of their messages, which :meth:`View.refused` needs, and then they
-        are dropped. O(length of the history) at memory speed.
+        recently used ones release their messages, which :meth:`View.refused` needs. Then they are
+        dropped. O(length of the history) at memory speed.
 
         Raises:
             MessageError: If the messages cannot be read.
@@ -399,7 +397,7 @@ class ContextManager:
     ) -> BackgroundSummary | None:
         """Begins the summary that the next compaction of this list will need.
 
-        The summarizer works while the agent goes on: an async one as a task in the running loop,
+        The summarizer works while the agent continues: an async one as a task in the running loop,
         any other in a thread. The next compaction that removes messages uses the summary if the
         summarized messages are unchanged and the outcome is below the high mark (the low mark with
         ``hard``). Otherwise the summary is dropped, and the report has the reason. A compaction
@@ -429,19 +427,19 @@ class ContextManager:
     ) -> Summary:
         """Summarizes messages of your choice, and changes nothing.
 
-        The summarizer is asked as in :meth:`compact`. If there is none, or it fails, the engine
+        The summarizer is called as in :meth:`compact`. If there is none, or it fails, the engine
         writes an account without a model, and ``warnings`` says why. The text takes at most
         ``Policy.summary_tokens``, the lines at most ``Policy.summary_lines``.
 
-        O(length of the conversation), and what the summarizer takes.
+        O(length of the conversation), and the time of the summarizer.
 
         Args:
             messages: The conversation.
-            range: The first place to summarize and the one after the last; if not given, all.
+            range: The first index to summarize and the one after the last; if not given, all.
                 System messages and pinned ones in it are left out, with the calls and results
                 they belong to.
-            previous: The summary that the new one continues and takes the place of.
-            pins: Places of further messages to leave out.
+            previous: The summary that the new one continues and replaces.
+            pins: Indices of further messages to leave out.
 
         Raises:
             MessageError: If the messages cannot be read, or the range is not in them.
@@ -460,7 +458,7 @@ class ContextManager:
         previous: Summary | str | None = None,
         pins: Sequence[int] = (),
     ) -> Summary:
-        """:meth:`summarize` without holding up the event loop.
+        """:meth:`summarize` without blocking the event loop.
 
         Messages that are added, removed or replaced meanwhile have no effect on the summary.
         """
@@ -471,7 +469,7 @@ class ContextManager:
         """Shortens a tool result as it arrives, before it enters the history. O(length).
 
         Args:
-            tool_name: The tool that it came from.
+            tool_name: The tool that returned it.
             result: A string, a tool-result block, a list of its items, or any JSON-like value.
 
         Returns:
@@ -479,12 +477,12 @@ class ContextManager:
             items of the same shape, or ``{"result": text}`` for any other value.
 
         Raises:
-            StoreError: If the store cannot keep the whole; ``result`` is unchanged.
+            StoreError: If the store cannot keep the original; ``result`` is unchanged.
         """
         return run(self._components.arrival.shrink(tool_name, result))
 
     async def ashrink(self, tool_name: str, result: Any) -> Any:
-        """:meth:`shrink` without holding up the event loop, for any store."""
+        """:meth:`shrink` without blocking the event loop, for any store."""
         return await arun(self._components.arrival.shrink(tool_name, result))
 
     def status(
@@ -528,9 +526,9 @@ class ContextManager:
             cached_tokens: The part that the provider read from its prompt cache, if it says so.
 
         Returns:
-            True if the report could be the size of this request; one that could not is ignored.
+            True if the report is a possible size of this request. Otherwise it is ignored.
 
-        The correction holds for every engine that uses this counter: see
+        The correction applies to every engine that uses this counter: see
         :meth:`TokenCounter.observe`. From the third report of a conversation on, the tokens that
         the provider counts beside the messages take their part of the window, if they are more than
         the system prompt and the tools; at most three quarters of the window less the reserve.

@@ -1,4 +1,4 @@
-"""Summaries of messages that the host has chosen."""
+"""Summaries of messages that the host chooses."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ class Summary:
 
     Attributes:
         text: The summary.
-        lines: Lines of the messages that hold what the text leaves out; empty if it leaves out
-            nothing of worth.
-        messages: The places of the summarized messages in the list. System messages and pinned
+        lines: Useful lines of the messages that the text leaves out; empty if there are none.
+        messages: The indices of the summarized messages in the list. System messages and pinned
             ones, with the calls and results that belong to them, are not summarized.
         by: "summarizer", or "engine" if it was written without a model.
-        warnings: What did not go as wished, such as the error of the summarizer.
+        warnings: Problems, such as the error of the summarizer.
     """
 
     text: str
@@ -45,7 +44,7 @@ class Summary:
         return f"{self.text}\n\n{LINES}\n{self.lines}" if self.lines else self.text
 
     def left_out(self, places: range) -> list[int]:
-        """The places of ``places`` that it does not summarize. O(places)."""
+        """Returns the indices of ``places`` that it does not summarize. O(places)."""
         summarized = {place for span in self.messages for place in span}
         return [place for place in places if place not in summarized]
 
@@ -57,7 +56,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class RangeRequest:
-    """The messages to summarize, and what they continue.
+    """The messages to summarize, and the summary before them.
 
     Attributes:
         messages: The conversation, as it was when the summary was asked for.

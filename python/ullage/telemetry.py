@@ -1,10 +1,10 @@
-"""``Telemetry``: OpenTelemetry spans and metrics of what an engine does.
+"""``Telemetry``: OpenTelemetry spans and metrics of an engine.
 
-Names are those of the GenAI semantic conventions where one fits, and ``ullage.*`` where none does:
-https://github.com/open-telemetry/semantic-conventions-genai. No text of a message is in them.
+Names follow the GenAI semantic conventions if one fits, and are ``ullage.*`` otherwise:
+https://github.com/open-telemetry/semantic-conventions-genai. They contain no text of a message.
 
-Whoever listens has imported OpenTelemetry's API, so nothing imports it here: where nobody has, each
-operation costs a look into a dict.
+This module does not import OpenTelemetry's API: a listener has already imported it. If nobody has,
+each operation costs a look into a dict.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ logger = Logger(__name__)
 # The name of the instrumentation scope.
 _SCOPE = "ullage"
 
-# Those of the conventions that fit.
+# Attributes of the conventions.
 _OPERATION = "gen_ai.operation.name"
 _MODEL = "gen_ai.request.model"
 _ERROR = "error.type"
@@ -38,7 +38,7 @@ _COMPACTED = "gen_ai.conversation.compacted"
 TOOL_NAME = "gen_ai.tool.name"
 MAX_TOKENS = "gen_ai.request.max_tokens"
 
-# Our own.
+# Attributes of ullage.
 _DURATION = "ullage.operation.duration"
 _SAVED = "ullage.tokens.saved"
 _REWRITTEN = "ullage.tokens.rewritten"
@@ -52,14 +52,14 @@ _Method = TypeVar("_Method", bound="Callable[..., None]")
 
 
 def kind_of(error: BaseException) -> str:
-    """The class of an error, as ``error.type`` wants it: never its text."""
+    """Returns the class of an error for ``error.type``, never its text."""
     kind = type(error)
     name = kind.__qualname__
     return name if kind.__module__ == "builtins" else f"{kind.__module__}.{name}"
 
 
 def _quiet(method: _Method) -> _Method:
-    """A method that never raises: a processor or an exporter is not the run's business."""
+    """Makes a method that never raises: a failing processor or exporter must not stop a run."""
 
     @wraps(method)
     def quiet(*args: Any, **kwargs: Any) -> None:
@@ -72,11 +72,11 @@ def _quiet(method: _Method) -> _Method:
 
 
 class Operation:
-    """One thing that an engine does, which leaves no trace until it is begun.
+    """An operation of an engine. It has no span until it is begun.
 
     Args:
-        name: What ``gen_ai.operation.name`` is.
-        attributes: What is known of it from the start.
+        name: The value of ``gen_ai.operation.name``.
+        attributes: Attributes that are known from the start.
     """
 
     def __init__(self, name: str, attributes: dict[str, Any]) -> None:
@@ -92,7 +92,7 @@ class Operation:
 
     @_quiet
     def begin(self) -> None:
-        """Begins its span; what happens inside from now on is a part of it. Once is enough."""
+        """Begins the span, of which later spans are children. Once is enough."""
         if self._is_begun:
             return
         self._is_begun = True
@@ -109,14 +109,14 @@ class Operation:
         self._token = context.attach(trace.set_span_in_context(self._span))
 
     def planned(self, plan: Plan) -> Plan:
-        """The plan. One that does something begins the operation; most find nothing to do."""
+        """Takes the plan. Begins the operation if the plan changes something."""
         if not plan.is_empty:
             self.begin()
         return plan
 
     @_quiet
     def reported(self, report: Report) -> None:
-        """Says what a compaction did."""
+        """Records the outcome of a compaction."""
         if not (report.stages or report.warnings):
             return
         self.begin()
@@ -128,7 +128,7 @@ class Operation:
 
     @_quiet
     def shrunk(self, saved: int) -> None:
-        """Says that a result became shorter, by so many tokens."""
+        """Records the tokens by which a result became shorter."""
         self.begin()
         self._counted.append((_SAVED, saved, {_STAGE: "shrink"}))
         if self._span is not None:
@@ -136,7 +136,7 @@ class Operation:
 
     @_quiet
     def failed(self, kind: str) -> None:
-        """Says that it did not come to its end, by the class of the error."""
+        """Records a failure, by the class of the error."""
         self.begin()
         self._error = {_ERROR: kind}
         if self._span is not None:
@@ -169,7 +169,7 @@ class Telemetry:
     """Begins and ends the operations of an engine.
 
     Args:
-        model: The id of the model that the engine is for, or None.
+        model: The id of the engine's model, or None.
     """
 
     def __init__(self, model: str | None) -> None:
@@ -177,7 +177,7 @@ class Telemetry:
 
     @contextmanager
     def operation(self, name: str, **attributes: Any) -> Iterator[Operation]:
-        """An operation that ends with the block; what the block raises is raised on."""
+        """Returns an operation that ends with the block. Errors of the block pass through."""
         operation = Operation(name, {**self._attributes, **attributes})
         try:
             yield operation
@@ -202,7 +202,7 @@ def _attributes_of(report: Report) -> dict[str, Any]:
     if report.summary is not None:
         attributes["ullage.summary.by"] = report.summary.by
     if report.stages:
-        # By the conventions it is set where it is true, and never to false.
+        # The conventions set it if it is true, and never to false.
         attributes[_COMPACTED] = True
     return attributes
 

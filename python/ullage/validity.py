@@ -22,7 +22,7 @@ class Violation:
             ullage reads it: reasoning, content and calls in this order.
         problem: What is wrong.
         remedy: What to do about it.
-        provider_says: What the provider behind the format answers to such a request, in short.
+        provider_says: The answer of the format's provider to such a request, in short.
     """
 
     rule: str
@@ -45,7 +45,7 @@ class Repair:
 
     Attributes:
         rule: The rule that was broken.
-        message: Index of the message in the list as it came.
+        message: Index of the message in the given list.
         what: What was done.
     """
 
@@ -62,7 +62,7 @@ class Repaired(list[Any]):
     """A repaired list of messages.
 
     Attributes:
-        repairs: What was done; empty for a history that broke no rule.
+        repairs: The repairs; empty for a history that broke no rule.
     """
 
     def __init__(self, messages: Iterable[Any], repairs: list[Repair]) -> None:
@@ -73,17 +73,17 @@ class Repaired(list[Any]):
 def validate(messages: Sequence[Any], format: str | None = None) -> list[Violation]:
     """Returns the violations for which a provider would reject ``messages``. O(blocks).
 
-    Every provider wants calls and results to stay together; the others' demands differ: Bedrock's
-    roles alternate, Anthropic takes no blank text, Gemini lets a call wait at the end. The rules,
-    with the providers' own words, are in ``docs/formats.md``.
+    Every provider requires that calls and results stay together. Other rules differ: Bedrock's
+    roles alternate, Anthropic accepts no blank text, Gemini lets a call wait at the end. All rules
+    are in ``docs/formats.md``.
 
     Args:
-        messages: The messages as they would be sent.
+        messages: The messages of a request.
         format: The wire format; detected from the messages if not given.
 
     Returns:
-        The violations in the order of the messages. A message that cannot be read at all is the
-        only one, of the rule "readable-message".
+        The violations in the order of the messages. If a message cannot be read at all, the only
+        violation is of the rule "readable-message".
 
     Raises:
         MessageError: If it is not a list.
@@ -98,15 +98,19 @@ def repair(
     *,
     open_calls: Literal["answer", "remove"] = "answer",
 ) -> Repaired:
-    """The nearest history that a provider takes: :func:`validate` finds nothing in it. O(blocks).
+    """Returns the nearest history in which :func:`validate` finds nothing. O(blocks).
 
-    Nothing goes away that can stay. A call without a result gets one that says so, as an error; a
-    late result is put right behind its call; one without a call becomes words of the user; calls
-    that share an id get ids of their own; system messages in a list that takes none become words
-    of the user; messages in a row become one where roles must alternate. That one has the other
-    fields of all of them, and where two have the same, those of the one that is pinned, else of the
-    first; what comes from a pinned message is pinned. Only blank texts and empty messages are
-    removed, and results without a call that hold nothing but media.
+    Content stays if possible:
+
+    * A call without a result gets an error result that says so.
+    * A late result is moved right after its call. A result without a call becomes user text.
+    * Calls that share an id get different ids.
+    * System messages in a list that accepts none become user text.
+    * Adjacent messages of one role become one if roles must alternate. It has the other fields of
+      all of them. If they contradict each other, a pinned message wins, else the first. It is
+      pinned if one of them was.
+
+    Only blank texts, empty messages, and results without a call and without text are removed.
 
     Args:
         messages: The messages; neither the list nor a message is changed.
@@ -114,8 +118,8 @@ def repair(
         open_calls: "answer" gives calls without a result an error result, "remove" removes them.
 
     Returns:
-        A new list, in which messages that are in order are the very same objects, and what was
-        done, as its ``repairs``.
+        A new list, in which unchanged messages are the same objects. Its ``repairs`` lists the
+        repairs.
 
     Raises:
         MessageError: If it is not a list, or a message cannot be read.

@@ -1,4 +1,4 @@
-"""``View``: what a model sees of a conversation that grows."""
+"""``View``: the part of a growing conversation that a model sees."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class _Wanted:
 
 @dataclass(frozen=True)
 class Outlook:
-    """A request as it stands before any compaction, from :meth:`View.outlook`.
+    """The next request before any compaction, from :meth:`View.outlook`.
 
     Attributes:
-        messages: Its messages, what the last compaction left among them.
+        messages: Its messages, after the last compaction.
         tokens: Their tokens.
-        is_due: Whether the next request is compacted.
+        is_due: True if a compaction comes before the request.
     """
 
     messages: list[Any]
@@ -62,25 +62,25 @@ class Outlook:
 
 
 class View:
-    """The requests of a conversation that grows. Get one from :meth:`ContextManager.open`.
+    """The requests of a growing conversation. Get one from :meth:`ContextManager.open`.
 
-    Give it the whole history before each request. It returns what to send:
+    Give it the whole history before each request. It returns the messages to send:
 
-    * The history itself, with the host's own objects, as long as that is below the high mark.
-    * Above it, what a compaction leaves; from then on the same messages followed by the new ones,
-      until the high mark is reached again. So the beginning of the requests does not change in
-      between, and a provider's prompt cache is of use.
-    * Always a valid request: what a provider would refuse is repaired in what is returned, and the
-      history stays as it is. A call that nobody answered gets a result that says so, and stays
-      until its answer comes.
+    * Below the high mark: the history itself, with the host's own objects.
+    * Above it: the compacted history. Later requests have the same messages followed by the new
+      ones, until the high mark is reached again. So the beginning of the requests does not change
+      in between, and a provider's prompt cache stays useful.
+    * Always a valid request: faults that a provider would refuse are repaired in the returned
+      messages, and the history stays unchanged. A call without a result gets one that says so,
+      until its result comes.
 
-    The history may be the host's own list or one that was built anew. It is recognized by what the
-    model sees of it. After an edit, a rewind or an insertion, what was decided about the messages
-    before it stays; so the histories of two branches share what they begin with.
+    The history may be the host's own list or a new one. It is recognized by the text that the model
+    sees of it. After an edit, a rewind or an insertion, decisions about the messages before it
+    stay. So two branches share the decisions about their common beginning.
 
-    A request depends on the history, the policy and the budget, not on threads, timing, other
-    budgets, or the process that made the ones before it. Several threads and tasks may share a
-    view; nothing is locked while a summarizer or a store is at work.
+    A request depends on the history, the policy and the budget. It does not depend on threads,
+    timing, other budgets, or the process that made earlier requests. Several threads and tasks may
+    share a view. Nothing is locked while a summarizer or a store is working.
 
     Each budget has its own compactions: give the same budget again to get the same beginning.
     Sixteen budgets and four compactions of each are remembered.
@@ -133,7 +133,7 @@ class View:
 
     @property
     def ceiling(self) -> int | None:
-        """The most tokens that the messages may take since a provider refused more; or None."""
+        """The most tokens that the messages may take after a refusal; None before any."""
         return self._core.ceiling
 
     def messages(
@@ -147,30 +147,30 @@ class View:
         tools: Any = None,
         hard: bool = False,
     ) -> list[Any]:
-        """The messages to send for this history, as a new list.
+        """Returns the messages to send for this history, as a new list.
 
-        O(new messages), and a look at the strings of the others, each by its identity; with
-        ``append_only`` only at the list. Messages that are no dicts are read each time, at memory
-        speed. A compaction costs what :meth:`ContextManager.compact` does.
+        O(new messages). Strings of the other messages are compared by identity; with
+        ``append_only`` only the list is checked. Messages that are not dicts are read each time, at
+        memory speed. A compaction costs as much as :meth:`ContextManager.compact`.
 
         Args:
             history: All messages so far. Neither the list nor a message is changed.
             budget: Tokens that the messages may take; if not given, what the policy's window leaves
                 beside the reserve, the system prompt and the tools.
-            pins: Indices of messages that must stay as they are, such as one that waits for an
+            pins: Indices of messages that must stay unchanged, such as one that waits for an
                 approval.
-            transient: Indices of messages for this request alone, such as a reminder or the time.
-                They are sent as they are, and are not remembered as part of the history.
+            transient: Indices of messages for this request only, such as a reminder or the time.
+                They are sent unchanged, and are not remembered as part of the history.
             system: The system prompt of this request, if it is not the engine's.
             tools: The tool definitions of this request, if they are not the engine's.
             hard: Compact down to the low mark now, rather than only above the high mark.
 
         Raises:
-            BudgetError: If what must stay does not fit. It names messages by their places in the
-                history.
+            BudgetError: If the messages that must stay do not fit. It names messages by their
+                indices in the history.
             MessageError: If the messages cannot be read, or the state that the view was opened with
                 belongs to another history.
-            StoreError: If the store cannot keep what would leave.
+            StoreError: If the store cannot keep the removed content.
             SummaryError: If the policy requires a summarizer's text and there is none.
         """
         wanted = _Wanted(history, budget, pins, transient, system, tools, hard)
@@ -187,7 +187,7 @@ class View:
         tools: Any = None,
         hard: bool = False,
     ) -> list[Any]:
-        """:meth:`messages` without holding up the event loop."""
+        """:meth:`messages` without blocking the event loop."""
         wanted = _Wanted(history, budget, pins, transient, system, tools, hard)
         return await arun(self._next(wanted))
 
@@ -201,10 +201,10 @@ class View:
         system: Any = None,
         tools: Any = None,
     ) -> Outlook:
-        """The next request as it stands before any compaction, and whether one is due.
+        """Returns the next request before any compaction, and says if one is due.
 
-        The arguments are those of :meth:`messages`, which it changes nothing for. O(length of the
-        history) at memory speed.
+        The arguments are those of :meth:`messages`. Nothing changes. O(length of the history) at
+        memory speed.
 
         Raises:
             MessageError: If the messages cannot be read, or the state that the view was opened with
@@ -215,14 +215,14 @@ class View:
         return Outlook(request.messages, request.tokens, is_due=request.reading is not None)
 
     def refused(self, tokens: int | None = None) -> list[Any]:
-        """The last request again, smaller, after a provider refused it for its length.
+        """Returns the last request again, smaller, after a provider refused it as too long.
 
-        The next requests stay below what was refused; :meth:`state` keeps that too. The first
-        refusal in a row brings the messages to at most 70 % of their tokens, the next ones further.
+        The next requests stay below the refused size; :meth:`state` keeps this limit too. The first
+        refusal in a row reduces the messages to at most 70 % of their tokens, the next ones
+        further.
 
         Args:
-            tokens: How many tokens the provider counted, where it says so. The counter learns from
-                it.
+            tokens: The tokens that the provider counted, if it says so. The counter learns from it.
 
         Raises:
             BudgetError: If nothing is left to remove.
@@ -231,7 +231,7 @@ class View:
         return run(self._smaller(tokens))
 
     async def arefused(self, tokens: int | None = None) -> list[Any]:
-        """:meth:`refused` without holding up the event loop."""
+        """:meth:`refused` without blocking the event loop."""
         return await arun(self._smaller(tokens))
 
     def observe(self, reported_tokens: int, cached_tokens: int | None = None) -> bool:
@@ -239,10 +239,10 @@ class View:
 
         Args:
             reported_tokens: Input tokens that the provider counted for the whole request.
-            cached_tokens: How many of them it read from its prompt cache, where it says so.
+            cached_tokens: The part that it read from its prompt cache, if it says so.
 
         Returns:
-            Whether the counter learned something.
+            True if the counter learned something.
         """
         learned = self._core.observe(reported_tokens, cached=cached_tokens)
         if self._last is not None:
@@ -254,8 +254,8 @@ class View:
     def state(self) -> dict[str, Any]:
         """Returns the state with which another process sends the same requests, as JSON-like data.
 
-        Some bytes for each compacted message that stays, and the messages that are not in the
-        history, such as the one with the note about those that left. Give it to
+        It has some bytes for each message that stays, and the messages that are not in the history,
+        such as the one with the note about removed messages. Give it to
         :meth:`ContextManager.open`.
         """
         view, messages = self._core.state()
@@ -263,15 +263,15 @@ class View:
         return {_VIEW: view, _MESSAGES: dumped}
 
     def release(self) -> None:
-        """Lets go of the messages of the last request, until the next.
+        """Releases the messages of the last request, until the next.
 
-        What was decided stays. For a host that keeps the views of many conversations.
+        Decisions stay. For a host that keeps the views of many conversations.
         """
         self._last, self._sent = None, []
         self._core.release()
 
     def _forked(self) -> View:
-        """Another view with the same decisions, for another branch of the conversation."""
+        """Returns another view with the same decisions, for another branch of the conversation."""
         # Not `copy.copy`, which would ask `__reduce__`.
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
@@ -280,7 +280,7 @@ class View:
         return other
 
     def _next(self, wanted: _Wanted) -> Steps[list[Any]]:
-        """The request for a history. If it is longer than the last, the last was accepted."""
+        """Returns the request for a history. A longer one means that the last was accepted."""
         wanted = replace(wanted, history=_listed(wanted.history))
         if self._last is not None and len(wanted.history) > len(self._last.history):
             self._core.accepted()
@@ -305,7 +305,7 @@ class View:
         except BudgetError as error:
             if ceiling is None or error.budget < ceiling:
                 raise
-            # A refusal of one request says less than what must stay in this one.
+            # The messages that must stay count more than the ceiling of an earlier refusal.
             self._core.ceiling = error.floor
         try:
             return (yield from self._below_ceiling(wanted))
@@ -348,7 +348,7 @@ class View:
             )
 
     def _whole(self, history: Sequence[Any], ask: PlanRequest, wanted: _Wanted) -> Steps[list[Any]]:
-        """The request where the history has to be read, and perhaps compacted."""
+        """Returns the request after reading the history, and compacting it if due."""
         request = yield from aside(self._read, history, ask, wanted)
         for repair in request.repairs:
             logger.debug("repair=<%s> | the request was repaired", repair)
@@ -376,7 +376,7 @@ class View:
         return messages
 
     def _replaced(self, request: ViewRequest, compaction: Compaction) -> Steps[None]:
-        """Has somebody else compact a request."""
+        """Lets the user's function compact a request."""
         messages = list(request.messages)
         try:
             report = yield from calling(compaction, messages, request.limit, request.pins)
@@ -399,7 +399,7 @@ class View:
                 self._core.ceiling = ceiling
                 raise
             self._core.ceiling = error.floor
-        # Not as small as it was to be, and smaller than what was refused.
+        # The request is larger than wanted, but smaller than the refused one.
         return (yield from self._below_ceiling(self._last))
 
 

@@ -1,1 +1,1 @@
-"""The engine carries out what the core decides. Nothing here is public by itself."""
+"""The engine carries out the core's decisions. Nothing here is public by itself."""

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def require_number(name: str, value: Any, *, least: int, most: int | None = None) -> None:
-    """Refuses what is no whole number from ``least`` on, up to ``most`` if that is given.
+    """Refuses a value that is not a whole number from ``least`` to ``most``, if given.
 
     Raises:
-        PolicyError: If it is anything else.
+        PolicyError: If it is any other value.
     """
     is_number = isinstance(value, int) and not isinstance(value, bool)
     if not is_number or value < least or (most is not None and value > most):
@@ -29,10 +29,10 @@ def require_number(name: str, value: Any, *, least: int, most: int | None = None
 
 
 def require_share(name: str, value: Any, *, above_zero: bool) -> None:
-    """Refuses what is no number from 0, or above 0, to 1.
+    """Refuses a value that is not a number from 0, or above 0, to 1.
 
     Raises:
-        PolicyError: If it is anything else.
+        PolicyError: If it is any other value.
     """
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= 1 or (above_zero and value == 0):
@@ -41,30 +41,30 @@ def require_share(name: str, value: Any, *, above_zero: bool) -> None:
 
 
 def require_bool(name: str, value: Any) -> None:
-    """Refuses what is neither True nor False, such as the text "no" of a YAML file.
+    """Refuses a value that is not a bool, such as the text "no" of a YAML file.
 
     Raises:
-        PolicyError: If it is anything else.
+        PolicyError: If it is any other value.
     """
     if not isinstance(value, bool):
         raise PolicyError(f"{name}: it is {value!r}; it must be true or false")
 
 
 def require_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Refuses what is not one of the choices.
+    """Refuses a value that is not one of the choices.
 
     Raises:
-        PolicyError: If it is anything else.
+        PolicyError: If it is any other value.
     """
     if value not in choices:
         raise PolicyError(f"{name}: it is {value!r}; it must be one of {', '.join(choices)}")
 
 
 def require_callable(name: str, value: Any) -> None:
-    """Refuses what is neither None nor a function.
+    """Refuses a value that is neither None nor a function.
 
     Raises:
-        PolicyError: If it is anything else.
+        PolicyError: If it is any other value.
     """
     if value is not None and not callable(value):
         raise PolicyError(f"{name}: it is {type_of(value)}; give a function")
@@ -75,11 +75,11 @@ def require_callable(name: str, value: Any) -> None:
 
 
 def not_a_list(messages: Any, remedy: str = "give a list of messages") -> MessageError:
-    """The error for something else in place of a list of messages.
+    """Returns the error for a value that is not a list of messages.
 
     Args:
         messages: The value.
-        remedy: What to do, if the value itself does not tell.
+        remedy: The advice, if the value itself gives none.
     """
     if isinstance(messages, Mapping):
         lists = (key for key in ("messages", "contents", "input") if key in messages)
@@ -97,7 +97,7 @@ def _class_error(name: str, kind: type) -> PolicyError:
 
 
 def _remedy(name: str, value: Any) -> str:
-    """What to write in place of a value of the wrong type; empty if nobody can tell."""
+    """Returns what to write in place of a value of the wrong type; empty if unknown."""
     match name, value:
         case "policy", str():
             return f"; use {_policy_named(value)}"
@@ -130,10 +130,10 @@ def settled(
     model: str | None,
     catalog: ModelCatalog | None,
 ) -> tuple[Policy, TokenCounter]:
-    """The policy and the counter: those that are given, else those of the model.
+    """Returns the policy and the counter: the given ones, else those of the model.
 
     Raises:
-        PolicyError: If an argument is not what it should be.
+        PolicyError: If an argument is invalid.
     """
     for name, value, kind in (
         ("policy", policy, Policy),

@@ -1,4 +1,4 @@
-"""``Arrival``: shrinking tool results before they enter a history."""
+"""``Arrival``: shortens tool results before they enter a history."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Arrival:
-    """Carries out what an engine decides about results as they arrive.
+    """Carries out an engine's decisions about arriving results.
 
     Args:
-        engine: What decides.
-        keeper: Stores the whole.
-        stopwatch: Takes the time.
-        telemetry: Is told what was done.
-        recorder: Records it.
+        engine: Decides.
+        keeper: Stores the originals.
+        stopwatch: Measures the time.
+        telemetry: Reports the outcome.
+        recorder: Records the outcome.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Arrival:
         self._recorder = recorder
 
     def shrink(self, tool_name: str, result: Any) -> Steps[Any]:
-        """The result, shorter where it is too long."""
+        """Returns the result, shortened if it is too long."""
         with self._stopwatch.running(), self._operation(tool_name) as operation:
             made = yield from self._artifact_writer.kept(partial(self._shrunk, tool_name, result))
             return self._entered(operation, tool_name, result, *made)
@@ -56,7 +56,7 @@ class Arrival:
     def _shrunk(
         self, tool_name: str, result: Any, salt: int
     ) -> tuple[tuple[Any, int], list[Artifact]]:
-        """A shorter result or None with the tokens saved, and what must be stored first."""
+        """Returns a shorter result or None, the tokens saved, and the content to store first."""
 
         def made(distrusted: list[str]) -> tuple[Any, list[tuple[str, bytes]], int, list[str]]:
             return self._engine.shrink(tool_name, result, salt=salt, distrusted=distrusted)

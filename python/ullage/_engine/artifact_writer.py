@@ -1,4 +1,4 @@
-"""Handing content to the user's store, and asking it back: sync or async, whatever it raises."""
+"""Writes content to the user's store, and reads it: sync or async, with any error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Outcome = TypeVar("_Outcome")
 # Content to be stored: reference, tool, bytes.
 Artifact: TypeAlias = tuple[str, str, bytes]
 
-# Makes something that leaves artifacts behind, with references of this salt.
+# Makes an outcome and its artifacts, with references of this salt.
 Making: TypeAlias = Callable[[int], tuple[_Outcome, list[Artifact]]]
 
 
@@ -34,25 +34,25 @@ class ArtifactWriter:
     """Stands between an engine and a store.
 
     Args:
-        store: The store, or None: then nothing is ever handed to it.
+        store: The store, or None; then nothing is stored.
     """
 
     def __init__(self, store: Store | None) -> None:
         self.store = store
-        # References that the store has shown to have. It only grows by what is stored.
+        # References that the store has. It only grows.
         self._known: set[str] = set()
         # True if anything was stored since the store was last cleaned.
         self._stored = False
 
     def kept(self, make: Making[_Outcome]) -> Steps[_Outcome]:
-        """Returns the outcome of ``make``, once everything that it removes is stored.
+        """Returns the outcome of ``make``, after storing the content that it removes.
 
-        A store may hold other content under a reference: that of a transcript is made from what the
-        model saw of the messages, and two may differ in fields that it does not see. Then it is
-        made again with references that come from the content itself.
+        A store may have other content under a reference. The reference of a transcript comes from
+        the text that the model saw, and two transcripts may differ in other fields. Then the
+        outcome is made again, with references that come from the content itself.
 
         Raises:
-            StoreError: If the store raised anything, or has to be awaited where nothing can be.
+            StoreError: If the store raised, or must be awaited without an event loop.
         """
         outcome, artifacts = yield from aside(make, 0)
         try:
@@ -63,18 +63,18 @@ class ArtifactWriter:
         return outcome
 
     def missing(self, references: Iterable[str]) -> list[str]:
-        """Those of the references that the store does not have.
+        """Returns the references that the store does not have.
 
-        A text can say of itself that it is stored, and be wrong: another session's output, or a
-        tool's that quotes one. An async store is believed, since it cannot be asked from here.
+        A mark may claim wrongly that a text is stored: an output of another session, or a tool that
+        quotes one. An async store cannot be asked from here, so its references are trusted.
         """
         return [reference for reference in references if not self._has(reference)]
 
     def tidied(self, messages: Any) -> Steps[None]:
-        """Lets a store that cleans up remove what these messages do not lead to.
+        """Lets the store remove old content that these messages do not refer to.
 
-        The compaction is done by then, so what goes wrong is logged and no more. A store that has
-        to be awaited is cleaned only where an event loop runs.
+        The compaction is already done, so errors are only logged. A store that must be awaited is
+        cleaned only in an event loop.
         """
         if not self._is_cleaning_due():
             return
@@ -162,7 +162,7 @@ async def _gotten(awaitable: Awaitable[Any]) -> Any:
 
 
 def _salt_of(artifacts: list[Artifact]) -> int:
-    """A number made from the content of the artifacts."""
+    """Returns a number derived from the content of the artifacts."""
     digest = hashlib.blake2b(digest_size=8)
     for _, _, content in artifacts:
         digest.update(hashlib.blake2b(content, digest_size=16).digest())

@@ -1,4 +1,4 @@
-"""Summaries that are made while the agent goes on, for the next compaction of the same list."""
+"""Summaries made in the background, for the next compaction of the same list."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ullage._engine.plan_request import PlanRequest
     from ullage._engine.summarizer import Asker, SummaryRequest
 
-# Conversations whose next summary is remembered; of more, the oldest are forgotten.
+# Conversations whose next summary is remembered. Above that, the oldest are forgotten.
 _MOST = 64
 
 # The growth of a list after which summarizing in it is tried again: often enough to be in time,
@@ -36,7 +36,7 @@ class BackgroundSummary:
 
     def __init__(self, future: Future[Answer], task: asyncio.Task[None] | None) -> None:
         self._future = future
-        # The task that makes it, or None for a thread. A loop holds its tasks only weakly.
+        # The task, or None for a thread. A loop holds its tasks only weakly.
         self._task = task
 
     def __repr__(self) -> str:
@@ -48,17 +48,16 @@ class BackgroundSummary:
         return self._future.done()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits until it is done, for so many seconds at the most; whether it is.
+        """Waits at most ``seconds`` until it is done. Returns True if it is.
 
-        Where it is made by a task of the loop that runs in this thread, it does not wait, since
-        nothing would ever be done then.
+        It does not wait for a task of this thread's own loop, because that would block the loop.
         """
         if not self._is_ours():
             wait([self._future], timeout)
         return self.done
 
     def cancel(self) -> None:
-        """Forgets it: the next compaction asks again. What runs in a thread runs to its end."""
+        """Drops the summary, so the next compaction asks again. A thread runs to its end."""
         self._future.cancel()
         if self._task is not None:
             self._task.get_loop().call_soon_threadsafe(self._task.cancel)
@@ -93,8 +92,8 @@ class Begun:
 
     Attributes:
         messages: The host's list.
-        plan: The plan, made for its first messages.
-        pins: What was pinned.
+        plan: The plan, made for the first messages of the list.
+        pins: The pinned messages.
         summary: The summary.
     """
 
@@ -105,11 +104,11 @@ class Begun:
 
 
 class Ahead:
-    """Begins summaries, and finishes plans with them.
+    """Begins summaries, and completes plans with them.
 
     Args:
-        engine: What counts.
-        asker: What asks the summarizer.
+        engine: Counts.
+        asker: Calls the summarizer.
     """
 
     def __init__(self, engine: Engine, asker: Asker) -> None:
@@ -119,25 +118,25 @@ class Ahead:
         renew_after_fork(self)
 
     def renew(self) -> None:
-        """Forgets all: no thread that makes a summary goes on in the child of a fork."""
+        """Forgets all, because no thread continues in the child of a fork."""
         self._lock = threading.Lock()
         self._begun: OrderedDict[int, Begun] = OrderedDict()
-        # Tokens of lists of which there was nothing to summarize. By identity alone: where another
-        # list takes the place of one, its summary is begun later at the worst.
+        # Tokens of lists with nothing to summarize. By identity only: if another list has the same
+        # identity, its summary begins later at worst.
         self._fruitless: OrderedDict[int, int] = OrderedDict()
 
     def has(self, messages: list[Any]) -> bool:
-        """True if a summary of this list is in the making, or made."""
+        """True if a summary of this list is begun or done."""
         begun = self._begun.get(id(messages))
         return begun is not None and begun.messages is messages
 
     def is_fruitless(self, messages: list[Any], tokens: int) -> bool:
-        """True if there was nothing to summarize in it, and it has hardly grown since."""
+        """True if the list had nothing to summarize, and has hardly grown since."""
         then = self._fruitless.get(id(messages))
         return then is not None and then <= tokens < then * _NOTABLY
 
     def leave(self, messages: list[Any], tokens: int) -> None:
-        """Notes that there is nothing to summarize in it as it is."""
+        """Notes that the list has nothing to summarize now."""
         with self._lock:
             self._fruitless.pop(id(messages), None)
             self._fruitless[id(messages)] = tokens
@@ -147,7 +146,7 @@ class Ahead:
     def begin(
         self, messages: list[Any], plan: Plan, ask: PlanRequest, request: SummaryRequest
     ) -> BackgroundSummary:
-        """Asks in the background: in a task where that can await the answer, else in a thread."""
+        """Calls the summarizer in the background: in a task if possible, else in a thread."""
         future: Future[Answer] = Future()
         task = self._task(future, request)
         if task is None:
@@ -175,7 +174,7 @@ class Ahead:
     def finished(
         self, begun: Begun, answer: Answer, messages: Sequence[Any], ask: PlanRequest
     ) -> tuple[Plan | None, int, str]:
-        """The plan with its summary, what the messages come to with it, and why there is none."""
+        """Returns the plan with its summary, the tokens after it, and the reason for no summary."""
         if answer.text is None:
             return None, 0, answer.reason
         if list(ask.pins) != begun.pins:
@@ -194,7 +193,7 @@ class Ahead:
         return plan, status["tokens"], ""
 
     def _task(self, future: Future[Answer], request: SummaryRequest) -> asyncio.Task[None] | None:
-        """A task for an async summarizer, where a loop runs."""
+        """Returns a task for an async summarizer if a loop runs."""
         if not self._asker.is_async:
             return None
         import asyncio

@@ -1,7 +1,7 @@
-"""Calling code of the host's: in threads, with or without a loop, and no longer than is allowed.
+"""Calls code of the host: in threads, with or without a loop, within a time limit.
 
-asyncio is imported where it is used: it would be more than half of what importing ullage takes, and
-not every host has a loop.
+asyncio is imported on use. It would be more than half of ullage's import time, and not every host
+has a loop.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ _left_behind: set[asyncio.Future[Any]] = set()
 
 
 class OutOfTimeError(Exception):
-    """The time was over. Its own kind: a summarizer may raise a `TimeoutError` of its own."""
+    """The time is over. A class of its own, because a summarizer may raise a `TimeoutError`."""
 
 
 class SelfCancelledError(Exception):
     """The host's code raised `CancelledError`, and nobody had cancelled it.
 
-    Its own kind: who waits for the code would take a `CancelledError` for its own cancellation.
+    A class of its own, because a caller would read `CancelledError` as its own cancellation.
     """
 
 
 class Call:
-    """A function at work in a thread, in the context of its caller.
+    """A function that runs in a thread, in the context of its caller.
 
     Args:
-        function: What is called; what it returns is awaited there if it has to be.
-        patience: Seconds that an awaitable has; None for as long as it takes.
+        function: The function. An awaitable that it returns is awaited in the thread.
+        patience: Seconds that an awaitable has; None for no limit.
     """
 
     def __init__(self, function: Callable[[], Any], patience: float | None) -> None:
@@ -57,7 +57,7 @@ class Call:
         """Returns the value, and the exception if it is an `Exception`.
 
         Args:
-            seconds: How long is waited; None for as long as it takes.
+            seconds: The longest time to wait; None for no limit.
         """
         self._thread.join(seconds)
         if self._thread.is_alive():
@@ -78,7 +78,7 @@ class Call:
             if inspect.isawaitable(returned):
                 import asyncio
 
-                # No loop runs in this thread, so one of its own can.
+                # No loop runs in this thread, so it can have its own.
                 returned = asyncio.run(awaited(returned, self._patience))
             self._returned = returned
         except BaseException as error:  # noqa: BLE001 - raised again by who waits
@@ -86,13 +86,13 @@ class Call:
 
 
 async def awaited(awaitable: Awaitable[Any], seconds: float | None) -> Any:
-    """Returns the value, within so many seconds if there is a limit.
+    """Returns the value, within ``seconds`` if there is a limit.
 
-    Not `asyncio.wait_for`, which waits until what it cancelled has ended: for ever where the
-    cancellation is swallowed.
+    It does not use `asyncio.wait_for`, which waits until the cancelled code has ended. That may be
+    for ever if the code swallows the cancellation.
 
     Raises:
-        OutOfTimeError: If the time is over. It is cancelled and left behind.
+        OutOfTimeError: If the time is over. The awaitable is cancelled and left behind.
         SelfCancelledError: If it raised `CancelledError` without being cancelled.
     """
     import asyncio
@@ -101,7 +101,7 @@ async def awaited(awaitable: Awaitable[Any], seconds: float | None) -> Any:
     try:
         await asyncio.wait([task], timeout=seconds)
     finally:
-        # Also where who waits is cancelled.
+        # Also if the waiting caller is cancelled.
         if not task.done():
             _left_behind.add(task)
             task.add_done_callback(_left_behind.discard)
@@ -119,8 +119,8 @@ async def awaited(awaitable: Awaitable[Any], seconds: float | None) -> Any:
 async def _ended(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
     """Returns the value or the exception.
 
-    Asyncio complains of an error in a task that was left behind, and ends the loop at one such as a
-    `KeyboardInterrupt`.
+    Asyncio reports an unhandled error of a task that was left behind. An error such as a
+    `KeyboardInterrupt` ends the loop.
     """
     import asyncio
 
@@ -147,7 +147,7 @@ async def in_thread(function: Callable[[], Any]) -> Any:
         try:
             outcome = (future.set_result, function())
         except StopIteration as error:
-            # No future may hold one.
+            # A future cannot hold it.
             outcome = (future.set_exception, RuntimeError(said(error)))
         except BaseException as error:  # noqa: BLE001 - raised again by who waits
             outcome = (future.set_exception, error)
@@ -170,11 +170,11 @@ async def in_pool(
 
 
 async def acall(function: Callable[..., Any], *args: Any) -> Any:
-    """Calls a function of the host's, plain or async. A plain one is called in a thread."""
+    """Calls a function of the host, plain or async. A plain one runs in a thread."""
     if inspect.iscoroutinefunction(function):
         return await function(*args)
     outcome = await in_pool(function, *args)
-    # A lambda that calls an async function returns what is still to be awaited.
+    # A lambda that calls an async function returns an awaitable.
     return await outcome if inspect.isawaitable(outcome) else outcome
 
 
@@ -191,7 +191,7 @@ def is_in_event_loop() -> bool:
 
 def _started(run: Callable[[], None]) -> threading.Thread:
     context = contextvars.copy_context()
-    # A daemon, since one that is left behind must not keep the process from ending.
+    # A daemon, because a thread that is left behind must not keep the process alive.
     thread = threading.Thread(target=context.run, args=(run,), name="ullage-call", daemon=True)
     thread.start()
     return thread

@@ -1,7 +1,7 @@
-"""``Compactor``: carrying out what an engine decides.
+"""``Compactor``: carries out an engine's decisions.
 
-What a plan takes out of a conversation is stored first and the messages are changed last, so after
-an error they are as they were.
+Removed content is stored first, and the messages are changed last. So after an error they are
+unchanged.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# A compaction plans again when an older message changed meanwhile.
+# Times that a compaction plans again because an older message changed meanwhile.
 _TRIES = 3
 
 
 class Compactor:
-    """Carries out what an engine decides.
+    """Carries out an engine's decisions.
 
     Args:
-        engine: What decides.
-        keeper: Stores what leaves.
+        engine: Decides.
+        keeper: Stores removed content.
         chooser: Chooses the summaries.
-        stopwatch: Takes the time of all but the summaries.
-        listener: Is told what was done.
-        telemetry: Likewise, by OpenTelemetry.
+        stopwatch: Measures the time without the summaries.
+        listener: Gets the report.
+        telemetry: Reports to OpenTelemetry.
         append_only: True if the host promises that messages only come at the end.
     """
 
@@ -76,15 +76,15 @@ class Compactor:
         self._applying = threading.Lock()
 
     def plan(self, messages: Sequence[Any], ask: PlanRequest) -> Plan:
-        """A plan, of which nothing is carried out."""
+        """Returns a plan, and changes nothing."""
         with self._stopwatch.running():
             return self._plan(self._read(messages, ask), ask, unasked=None)
 
     def compact(self, messages: list[Any], ask: PlanRequest) -> Steps[Report]:
         """Makes a plan and carries it out in place.
 
-        Messages that come in meanwhile stay behind those that were planned for. If an older one
-        changes, the plan is made again.
+        Messages that are appended meanwhile stay after the planned ones. If an older one changes,
+        the plan is made again.
         """
         start = time.perf_counter()
         _require_list(messages)
@@ -105,7 +105,7 @@ class Compactor:
         return report
 
     def view(self, messages: Sequence[Any], ask: PlanRequest) -> Steps[list[Any]]:
-        """Returns what a compaction would leave, as a new list."""
+        """Returns the compacted messages as a new list."""
         start = time.perf_counter()
         with self._telemetry.operation("view") as operation:
             reading = yield from self._reading(messages, ask)
@@ -118,7 +118,7 @@ class Compactor:
         return outcome
 
     def begin(self, messages: list[Any], ask: PlanRequest) -> Steps[BackgroundSummary | None]:
-        """Begins the summary that a compaction down to the low mark would ask for."""
+        """Begins the summary that a compaction down to the low mark would need."""
         _require_list(messages)
         deep = ask.down_to_low()
         reading = yield from self._reading(messages, deep)
@@ -129,7 +129,7 @@ class Compactor:
     def fitted(
         self, reading: Reading, ask: PlanRequest, operation: Operation, *, own: list[Any] | None
     ) -> Steps[tuple[Plan, Chosen]]:
-        """A plan with its summary, once everything that it takes out is stored."""
+        """Returns a plan with its summary, after storing the removed content."""
         with self._stopwatch.running():
             plan = yield from aside(self._plan, reading, ask, unasked=self._summary_source.unasked)
         operation.planned(plan)
@@ -185,7 +185,7 @@ class Compactor:
         return made(missing) if missing else plan
 
     def _idle(self, messages: Sequence[Any], ask: PlanRequest) -> dict[str, Any] | None:
-        """The report of a compaction with nothing to do, where the host's promise tells so."""
+        """Returns the report of an idle compaction, if the host's promise shows that it is idle."""
         if not self._append_only or ask.hard or len(ask.pins) > 0:
             return None
         with self._stopwatch.running():
@@ -194,7 +194,7 @@ class Compactor:
     def _planned(
         self, reading: Reading, ask: PlanRequest, chosen: Chosen, salt: int
     ) -> tuple[Plan, list[Artifact]]:
-        """The plan with its summary, and what must be stored before it is applied."""
+        """Returns the plan with its summary, and the content to store before it is applied."""
         plan = chosen.plan
         if salt != 0:
             plan = self._plan(reading, ask, unasked=self._summary_source.unasked, salt=salt)
@@ -204,14 +204,14 @@ class Compactor:
         return plan, reading.artifacts(plan) if self._leaves_something(plan) else []
 
     def _leaves_something(self, plan: Plan) -> bool:
-        """True if there may be something to store; looking for it reads the messages again."""
+        """True if there may be content to store. Collecting it reads the messages again."""
         return self._artifact_writer.store is not None and not plan.is_empty
 
     def _apply(self, plan: Plan, reading: Reading, messages: list[Any]) -> None:
         if plan.is_empty and not reading.is_repaired:
             return
-        # Only the messages that were planned for: another thread may have added some. A summary
-        # made in the background comes with a plan for fewer.
+        # Only the planned messages, because another thread may have added some. A summary from the
+        # background comes with a plan for fewer.
         count = reading.count if reading.is_repaired else plan.messages
         # The lock is for threads that compact one list: none may change it between the check and
         # the change.
@@ -219,7 +219,7 @@ class Compactor:
             messages[:count] = reading.apply(plan, messages[:count])
 
     def done(self, plan: Plan, chosen: Chosen, start: float) -> Report:
-        """Records and logs what was done, begun at ``start``."""
+        """Records and logs a compaction that began at ``start``."""
         report = _report(plan, chosen, start)
         for warning in report.warnings:
             logger.info("budget=<%d>, warning=<%s> | not all as wished", report.budget, warning)

@@ -1,4 +1,4 @@
-"""``Components``: what an engine is made of, put together."""
+"""``Components``: the parts of an engine."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Components:
 
     Attributes:
         engine: Decides.
-        stopwatch: Takes the time of all but the summaries.
-        telemetry: Is told what is done.
-        listener: Likewise, for the host.
-        compactor: Carries out what is decided of messages.
-        arrival: Carries out what is decided of results as they arrive.
-        fixed: Counts what stands beside the messages.
-        summarizer: Summarizes messages that the host has chosen.
+        stopwatch: Measures the time without the summaries.
+        telemetry: Reports to OpenTelemetry.
+        listener: Reports to the host.
+        compactor: Carries out decisions about messages.
+        arrival: Carries out decisions about arriving results.
+        fixed: Counts the system prompt and the tools.
+        summarizer: Summarizes messages that the host chooses.
     """
 
     engine: Engine
@@ -62,7 +62,7 @@ class Components:
         model: str | None,
         append_only: bool,
     ) -> Components:
-        """Puts them together; the arguments are those of a ``ContextManager``, settled."""
+        """Creates the parts; the arguments are the checked ones of a ``ContextManager``."""
         engine = Engine(policy, counter, store=store, format=format, summarizer=summarizer)
         artifact_writer, stopwatch, telemetry = ArtifactWriter(store), Stopwatch(), Telemetry(model)
         asker = Asker(summarizer, policy, telemetry)

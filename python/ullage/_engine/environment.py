@@ -11,7 +11,7 @@ from ullage._core import Policy, PolicyError, policy_error
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-# Cyber-AutoAgent's sizes are characters; its own ratio makes tokens of them.
+# Cyber-AutoAgent's sizes are characters; its own ratio converts them to tokens.
 _CHARACTERS_PER_TOKEN = 3.7
 
 
@@ -30,7 +30,7 @@ def _optional(read: Callable[[str], Any]) -> Callable[[str], Any]:
 # Values that stand for None.
 _NONE = ("none", "null")
 
-# The variables of Cyber-AutoAgent's document, with its bounds, and the settings that each is.
+# The variables of Cyber-AutoAgent's document, with its bounds, and their settings.
 _NAMED: dict[str, tuple[tuple[str, ...], Callable[[str], Any]]] = {
     "CONTEXT_LIMIT": (("window",), int),
     "PROMPT_TELEMETRY_THRESHOLD": (("high",), _clamped(0.1, 0.95)),
@@ -45,13 +45,13 @@ _NAMED: dict[str, tuple[tuple[str, ...], Callable[[str], Any]]] = {
 # The prefix whose variables are Cyber-AutoAgent's.
 _CYBER = "CYBER_"
 
-# The size that texts are shortened to is no error above the threshold: they stay whole up to that.
+# A shortened size above the threshold is not an error: texts up to it stay whole.
 _CLAMPED = "TOOL_COMPRESS_TRUNCATE"
 
 # A shortened text can be no larger than the size above which texts are shortened.
 _BOUNDED = (("shrink_to", "shrink_above"), ("offload_preview", "offload_above"))
 
-# The settings that may be None, whatever a preset says, and what else they are.
+# The settings that may be None in any preset, and their other type.
 _OPTIONAL: dict[str, Callable[[str], Any]] = {"escalate": float, "max_messages": int}
 
 
@@ -83,7 +83,7 @@ def policy_from_env(prefix: str, environ: Mapping[str, str] | None = None) -> Po
 
 
 def _agreeing(ground: dict[str, Any], given: dict[str, Any], firm: set[str]) -> dict[str, Any]:
-    """The settings, of which those that are not firm give way where two contradict each other."""
+    """Returns the settings. If two contradict each other, the one that was not set adapts."""
     settings = {**ground, **given}
 
     def is_above(one: str, other: str) -> bool:
@@ -104,14 +104,14 @@ def _agreeing(ground: dict[str, Any], given: dict[str, Any], firm: set[str]) -> 
     if "low" not in firm and is_above("low", "high"):
         # At the high mark itself, every turn would compact.
         settings["low"] = settings["high"] * (ground["low"] / ground["high"])
-    # Settings that nobody gave stay as the policy would have them beside those that were given.
+    # Settings that were not given follow the policy's defaults beside the given ones.
     return {
         name: value for name, value in settings.items() if name in given or value != ground[name]
     }
 
 
 def _named(problems: Iterable[tuple[str, str]], sources: dict[str, str]) -> list[tuple[str, str]]:
-    """The problems, each at the variable that gives the setting; once where it gives several."""
+    """Returns the problems by variable; once if a variable gives several settings."""
     names = ", ".join(dict.fromkeys(sources.values()))
     named = {}
     for path, problem in problems:
@@ -136,7 +136,7 @@ def _reader(setting: str, now: Any) -> Callable[[str], Any]:
 
 
 def _read(text: str, read: Callable[[str], Any]) -> Any:
-    """The value; the text itself where it cannot be read, which no such setting takes."""
+    """Returns the value; if it cannot be read, the text itself, which the policy refuses."""
     try:
         return read(text)
     except (ValueError, OverflowError, RecursionError):

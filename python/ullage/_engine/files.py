@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Writes files that are complete or absent."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Of a name, in that of the temporary file: most systems take 255 bytes.
+# Characters of a name in the temporary name: most systems allow 255 bytes.
 _LONGEST_NAME = 32
 
-# Permissions of a new file: what the user's umask leaves, or the owner's alone, for what was said
-# in a conversation.
+# Permissions of a new file: those of the user's umask, or the owner only, for text of a
+# conversation.
 BY_UMASK, OWNER_ONLY = 0o666, 0o600
 
 
@@ -27,7 +27,7 @@ _unfinished: set[Path] = set()
 
 @contextmanager
 def temporary(path: Path) -> Iterator[None]:
-    """Has a temporary file or folder removed if the process ends at once."""
+    """Removes a temporary file or folder if the process ends at once."""
     _unfinished.add(path)
     try:
         yield
@@ -36,7 +36,7 @@ def temporary(path: Path) -> Iterator[None]:
 
 
 def remove_unfinished() -> None:
-    """Removes temporary files and folders that are in use: the process ends at once."""
+    """Removes temporary files and folders in use, because the process ends at once."""
     for path in list(_unfinished):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -46,18 +46,18 @@ def remove_unfinished() -> None:
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes, *, permissions: int = BY_UMASK) -> None:
-    """Writes a file: whatever happens meanwhile, it has the old content or the new.
+    """Writes a file. At any moment it has the old content or the new.
 
-    A pipe or a device is written to as it is. A link stays a link, and its target is written. An
+    A pipe or a device is written directly. A link stays a link, and its target is written. An
     existing file keeps its permissions.
 
     Args:
-        path: Where to; its folder is there already.
-        data: All that the file holds afterwards.
-        permissions: Those of a file that was not there, less what the umask takes.
+        path: The file; its folder exists.
+        data: The new content.
+        permissions: The permissions of a new file, before the umask.
 
     Raises:
-        OSError: If it cannot be written; what was there before is as it was.
+        OSError: If it cannot be written. The old content is unchanged.
     """
     try:
         old: os.stat_result | None = Path(path).stat()
@@ -69,31 +69,31 @@ def write_whole(path: str | os.PathLike[str], data: bytes, *, permissions: int =
         return
     target = Path(os.path.realpath(path))
     if old is not None and not os.access(target, os.W_OK):
-        # To replace a file asks for no right to write to it, but who has none means it to stay.
+        # Replacing a file needs no right to write to it, but without that right it should stay.
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     unique = f"{os.getpid()}-{os.urandom(4).hex()}"
     new = target.with_name(f".{target.name[:_LONGEST_NAME]}.{unique}.part")
-    # Nobody reads in the meantime what they could not read before.
+    # Nobody may read meanwhile what they could not read before.
     first = permissions if old is None else OWNER_ONLY
     with temporary(new):
         try:
             with open(new, "xb", opener=lambda name, flags: os.open(name, flags, first)) as file:
                 file.write(data)
                 file.flush()
-                # Without it a loss of power may leave the new name with nothing in it.
+                # Without it a power failure may leave the new name without content.
                 os.fsync(file.fileno())
             if old is not None:
                 _take_over(new, old)
             new.replace(target)
         except BaseException:
-            # Also after an interruption: nothing is left lying about.
+            # Also after an interruption, so that no temporary file remains.
             with suppress(OSError):
                 new.unlink(missing_ok=True)
             raise
 
 
 def _take_over(file: Path, old: os.stat_result) -> None:
-    """Gives a file the owner and the permissions of another, as far as the system lets us."""
+    """Gives a file the owner and the permissions of another, as far as the system allows."""
     with suppress(OSError, AttributeError):  # Windows has no owners of this kind.
         os.chown(file, old.st_uid, old.st_gid)
     with suppress(OSError):

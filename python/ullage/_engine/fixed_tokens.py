@@ -1,4 +1,4 @@
-"""``FixedTokens``: what stands beside the messages of an engine, counted."""
+"""``FixedTokens``: counts the system prompt and the tools of an engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Known:
     tokens: int
 
     def is_of(self, system: Any, tools: Any, scale: float) -> bool:
-        """True if it is of these very objects at this scale."""
+        """True if it is the count of these same objects at this scale."""
         return self.system is system and self.tools is tools and self.scale == scale
 
 
@@ -28,12 +28,12 @@ _RESERVE_SHARE = 0.5
 
 
 class FixedTokens:
-    """Counts system prompts and tools, and remembers the count of the engine's own.
+    """Counts system prompts and tools, and caches the count of the engine's own.
 
     Args:
-        engine: What counts.
-        counter: Its counter, whose scale may change.
-        append_only: True if the host replaces the engine's own rather than edit them.
+        engine: Counts.
+        counter: The engine's counter, whose scale may change.
+        append_only: True if the host replaces the engine's own instead of editing them.
     """
 
     def __init__(self, engine: Engine, counter: TokenCounter, *, append_only: bool) -> None:
@@ -43,10 +43,10 @@ class FixedTokens:
         self._known: _Known | None = None
 
     def of(self, system: Any, tools: Any, *, own: bool) -> int:
-        """Their tokens; ``own`` where they are the engine's."""
+        """Returns their tokens; ``own`` is True if they are the engine's."""
         if not (own and self._append_only):
             return self._engine.fixed_tokens(system, tools)
-        # Before the count: if another thread teaches the counter meanwhile, it is counted again.
+        # Read before the count, so a scale that changes meanwhile causes a new count.
         scale, known = self._counter.scale, self._known
         if known is None or not known.is_of(system, tools, scale):
             known = _Known(system, tools, scale, self._engine.fixed_tokens(system, tools))

@@ -1,4 +1,4 @@
-"""Locks in the child of a fork: the thread that held one is not there to give it back."""
+"""Replaces locks in the child of a fork, where the thread that held one does not exist."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Protocol
 class Renewed(Protocol):
     """An object that holds a lock.
 
-    It takes the lock as ``with self._lock``, which gives back the one that was taken: the thread
-    that forked may itself be inside.
+    It uses ``with self._lock``, which releases the lock that was acquired, because the forking
+    thread may be inside.
     """
 
     def renew(self) -> None:

@@ -1,6 +1,6 @@
-"""``Listener``: tells the host what each compaction did.
+"""``Listener``: reports each compaction to the host.
 
-Whatever goes wrong there is logged, and the run goes on.
+Errors of the host's function are logged, and the run continues.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# Takes the report of a compaction; what it returns is awaited if it has to be, and else of no use.
+# Takes the report of a compaction. An awaitable that it returns is awaited.
 OnCompaction: TypeAlias = Callable[[Report], object]
 
-# Seconds that an async listener has. The run waits for it, and it only tells somebody: one that
-# takes longer hangs.
+# Seconds that an async listener has. The run waits for it, and one that takes longer probably
+# hangs.
 _PATIENCE = 10.0
 
 # Tasks of listeners in a running loop. A loop holds its tasks only weakly.
@@ -36,12 +36,12 @@ _telling: set[asyncio.Task[None]] = set()
 
 
 class Listener:
-    """Calls the host's function with each report that says something, in the context of its caller.
+    """Calls the host's function with each useful report, in the context of its caller.
 
     Args:
-        function: The host's, or None: then it is not called.
-        recorder: Records each report first, whatever the host's function does with it, and the
-            requests to the model.
+        function: The host's function, or None.
+        recorder: Records each report before the function is called, and the requests to the
+            model.
     """
 
     def __init__(self, function: OnCompaction | None, recorder: Recorder | None = None) -> None:
@@ -56,7 +56,7 @@ class Listener:
         *,
         is_plausible: bool,
     ) -> None:
-        """Records a request to the model, with what the provider reported if that is plausible."""
+        """Records a request to the model, with the provider's report if that is plausible."""
         if self._recorder is not None:
             said = (reported_tokens, cached_tokens) if is_plausible else ()
             self._recorder.request(messages, *said)
@@ -66,9 +66,9 @@ class Listener:
         return Step(partial(self.tell, report, plan), partial(self.atell, report, plan))
 
     def tell(self, report: Report, plan: Plan | None) -> None:
-        """Calls it. What has to be awaited is a task where a loop runs, else it runs in a thread.
+        """Calls the function. An awaitable becomes a task if a loop runs, else it runs in a thread.
 
-        What is not an `Exception`, such as a `KeyboardInterrupt`, passes through.
+        An error that is not an `Exception`, such as a `KeyboardInterrupt`, passes through.
         """
         returned = self._returned(report, plan)
         if not inspect.isawaitable(returned):
@@ -78,7 +78,7 @@ class Listener:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            # A thread, since `asyncio.run` here would leave this one without its event loop.
+            # A thread, because `asyncio.run` here would remove this thread's event loop.
             _, error = Call(lambda: returned, _PATIENCE).wait(_PATIENCE)
             _log(error)
         else:
@@ -87,7 +87,7 @@ class Listener:
             task.add_done_callback(_telling.discard)
 
     async def atell(self, report: Report, plan: Plan | None) -> None:
-        """The same beside the event loop, where what has to be awaited is awaited."""
+        """Does the same without blocking the event loop; an awaitable is awaited."""
         returned = self._returned(report, plan)
         if inspect.isawaitable(returned):
             await _told(returned)

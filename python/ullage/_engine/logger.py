@@ -1,6 +1,6 @@
-"""``Logger``: a logger that lets no long text out above debug level, whatever an error says.
+"""``Logger``: a logger that writes no long text above debug level.
 
-An error of the host's may quote a message, and a traceback says what each error in it says.
+An error of the host may quote a message, and a traceback has the text of each error in it.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from ullage._engine.reasons import one_line, said
 if TYPE_CHECKING:
     _Adapter = logging.LoggerAdapter[logging.Logger]
 else:
-    # It takes no parameter before Python 3.11.
+    # It has no type parameter before Python 3.11.
     _Adapter = logging.LoggerAdapter
 
 
-# A library does not decide where its log goes.
+# A library does not choose the handlers of its log.
 logging.getLogger("ullage").addHandler(logging.NullHandler())
 
 
 class Logger(_Adapter):
     """The logger of a module.
 
-    Above debug level an error is told in a line; its traceback follows at debug level.
+    Above debug level an error is one line. Its traceback follows at debug level.
 
     Args:
         name: The name of the module.
@@ -35,10 +35,10 @@ class Logger(_Adapter):
         super().__init__(logging.getLogger(name), {})
 
     def log(self, level: int, msg: object, *args: Any, **options: Any) -> None:
-        """Logs a message, the arguments of which are errors or short."""
+        """Logs a message whose arguments are errors or short values."""
         if not self.isEnabledFor(level):
             return
-        # So that the record names who called, and not this method.
+        # So that the record names the caller, not this method.
         options["stacklevel"] = options.get("stacklevel", 1) + 1
         if level <= logging.DEBUG:
             self.logger.log(level, msg, *args, **options)

@@ -1,4 +1,4 @@
-"""``LruCache``: a bounded memory."""
+"""``LruCache``: a bounded cache."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 class LruCache(Generic[T]):
-    """So many of the values that were used last, by key. Threads may share it.
+    """The most recently used values, by key. Threads may share it.
 
     Args:
-        most: How many.
+        most: The largest number of values.
     """
 
     def __init__(self, most: int) -> None:
@@ -25,14 +25,14 @@ class LruCache(Generic[T]):
         self._values: OrderedDict[Hashable, T] = OrderedDict()
 
     def get(self, key: Hashable) -> T | None:
-        """The value, which becomes the newest."""
+        """Returns the value, which becomes the newest."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
             return self._values.get(key)
 
     def put(self, key: Hashable, value: T) -> None:
-        """Keeps a value; the one that was used longest ago may go."""
+        """Keeps a value. The least recently used one may be dropped."""
         with self._lock:
             self._values[key] = value
             self._values.move_to_end(key)
@@ -40,7 +40,7 @@ class LruCache(Generic[T]):
                 self._values.popitem(last=False)
 
     def take(self, key: Hashable) -> T | None:
-        """The value, which is forgotten."""
+        """Returns and removes the value."""
         with self._lock:
             return self._values.pop(key, None)
 

@@ -1,4 +1,4 @@
-"""The engine's notes in place of removed messages, as they stand in a conversation."""
+"""Reads the engine's notes about removed messages in a conversation."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 # Notes begin with the first, also after other words; a summary in one begins with the second.
 _NOTE = "[ullage: "
 _SUMMARY = "Summary of them:\n"
-# The note stands at the first message that left: in front of it are system messages, the task, what
-# ``keep_first`` keeps and pins, and hardly ever more than these.
+# The note is at the first removed message. Before it are system messages, the task, the messages of
+# ``keep_first`` and pins, and rarely more than these.
 _FRONT = 64
 
 
@@ -27,8 +27,8 @@ class Note:
     """The engine's note about removed messages.
 
     Attributes:
-        messages: How many they were.
-        body: What it says of them; empty if nothing.
+        messages: The number of removed messages.
+        body: The text about them; may be empty.
     """
 
     messages: int
@@ -36,17 +36,17 @@ class Note:
 
     @property
     def is_summary(self) -> bool:
-        """True if that is a summary, and not only lines of theirs."""
+        """True if the text is a summary, and not only lines of the messages."""
         return self.body.startswith(_SUMMARY)
 
 
 def note_in(messages: Iterable[Any]) -> Note | None:
-    """The first note in some messages of any format, near their beginning."""
+    """Returns the first note near the beginning of messages of any format."""
     return next((note for m in islice(messages, _FRONT) if (note := _found(m))), None)
 
 
 def last_summary(messages: Iterable[Any], counter: TokenCounter) -> LastSummary | None:
-    """The summary that stands in some messages, if one does."""
+    """Returns the summary in the messages, if there is one."""
     note = note_in(messages)
     if note is None or not note.is_summary:
         return None
@@ -54,7 +54,7 @@ def last_summary(messages: Iterable[Any], counter: TokenCounter) -> LastSummary 
 
 
 def _found(value: Any) -> Note | None:
-    # By the methods of the base class: those of the host's subclass may be anything.
+    # By the methods of the base class, because a host's subclass may change them.
     if isinstance(value, str):
         said = removal_note(value) if str.__contains__(value, _NOTE) else None
         return None if said is None else Note(*said)

@@ -1,4 +1,4 @@
-"""Pins as hosts set them: ``metadata.custom.pinned`` of a message."""
+"""Pins of hosts: ``metadata.custom.pinned`` of a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``PlanRequest``: what a caller asks of a plan."""
+"""``PlanRequest``: the arguments of a plan."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class PlanRequest:
     Args:
         budget: Tokens that the messages may take, or None for what the window leaves.
         hard: True if it does not wait for the high mark.
-        pins: Indices of messages that stay as they are.
-        fixed: Counts what stands beside the messages; it is called once, when that is needed.
-        time_limit: Seconds from now on that it may take, the summary included.
+        pins: Indices of messages that stay unchanged.
+        fixed: Counts the system prompt and the tools; it is called once, when needed.
+        time_limit: Seconds from now on for the plan and its summary.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class PlanRequest:
         return max(0.0, self._until - time.monotonic())
 
     def down_to_low(self) -> PlanRequest:
-        """The same, down to the low mark now."""
+        """Returns the same request, down to the low mark now."""
         return PlanRequest(
             self.budget,
             hard=True,

@@ -1,4 +1,4 @@
-"""Settings in a file, such as those of a policy: TOML, JSON or YAML."""
+"""Reads settings, such as those of a policy, from a file: TOML, JSON or YAML."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PolicyFileError(PolicyError):
     """A file of settings cannot be read.
 
     Attributes:
-        line: The line that is wrong, counted from 1; None where it is about the whole file.
+        line: The wrong line, counted from 1; None if the error is about the whole file.
     """
 
     def __init__(self, problem: str, line: int | None = None) -> None:
@@ -31,21 +31,21 @@ class PolicyFileError(PolicyError):
 
 
 def is_policy_file(path: Path) -> bool:
-    """True if that is the name of a file of settings."""
+    """True if this is the name of a file of settings."""
     return path.suffix.lower() in _READERS
 
 
 def load(path: Path) -> dict[str, Any]:
-    """The settings in a file, as they stand there. YAML needs the extra ``yaml``.
+    """Returns the settings in a file. YAML needs the extra ``yaml``.
 
     Raises:
-        PolicyFileError: If it cannot be read, or holds no settings.
+        PolicyFileError: If it cannot be read, or has no settings.
     """
     return parse(path, text_of(path))
 
 
 def text_of(path: Path) -> str:
-    """The text of such a file.
+    """Returns the text of such a file.
 
     Raises:
         PolicyFileError: If it cannot be read.
@@ -57,15 +57,15 @@ def text_of(path: Path) -> str:
 
 
 def parse(path: Path, text: str, ending: str | None = None) -> dict[str, Any]:
-    """The settings in the text of a file.
+    """Returns the settings in the text of a file.
 
     Args:
         path: The file.
-        text: What it holds.
-        ending: What it is read as, such as ``.yaml``; by default what the ending of its name says.
+        text: Its content.
+        ending: The form of the text, such as ``.yaml``; by default the suffix of the file.
 
     Raises:
-        PolicyFileError: If it is nothing of the kind, or holds no settings.
+        PolicyFileError: If the text is not of this form, or has no settings.
     """
     try:
         settings = _READERS[ending or path.suffix.lower()](text)
@@ -73,7 +73,7 @@ def parse(path: Path, text: str, ending: str | None = None) -> dict[str, Any]:
         raise PolicyFileError(f"{path}: {error}", error.line) from error
     except (ValueError, RecursionError) as error:
         raise PolicyFileError(f"{path}: {error}") from error
-    # An empty file of YAML: every setting is as it is by default.
+    # An empty file of YAML: every setting has its default.
     settings = {} if settings is None else settings
     if not isinstance(settings, dict):
         raise PolicyFileError(f"{path}: it holds a {type(settings).__name__}, and no settings")

@@ -1,7 +1,7 @@
-"""Why something failed, in a line that can go into an error, a report and a log.
+"""Turns an error into one line for an error, a report and a log.
 
-Code of the host's raises what it likes: an HTTP client the whole answer of a server, a store the
-content that it was to keep.
+Code of the host may raise anything: an HTTP client the whole answer of a server, a store its
+content.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 # Characters of a reason: a long sentence or two.
 _LONGEST = 400
 
-# Characters in a row that are a quotation: more than a name, a number or a turn of phrase.
+# Adjacent characters that count as a quotation: more than a name, a number or a phrase.
 _QUOTED = 24
 
-# Characters of what was given that are looked through, so that an error is told at once.
+# Characters of the input that are searched, so that the check is fast.
 _LOOKED_THROUGH = 2_000_000
 
 
 def said(error: BaseException, given: str | bytes = "") -> str:
-    """The kind of an error and what it says, in a line; only the kind where it quotes ``given``."""
+    """Returns an error's class and text in a line; only the class if it quotes ``given``."""
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 - it is the host's class, and its text is only told
@@ -29,16 +29,16 @@ def said(error: BaseException, given: str | bytes = "") -> str:
 
 
 def one_line(text: str) -> str:
-    """The text in a line of printable characters, cut where it is long."""
+    """Returns the text as one line of printable characters, cut if it is long."""
     head = text[:_LONGEST]
     line = " ".join("".join(c if c.isprintable() else " " for c in head).split())
     return line if len(text) <= _LONGEST else f"{line}…"
 
 
 def _quotes(text: str, given: str | bytes) -> bool:
-    """True if so many characters of the text are those of what was given, in a row.
+    """True if the text has a long run of characters of ``given``.
 
-    Pieces that follow each other are looked for, so it may take twice as many to see it.
+    Adjacent pieces are searched for, so up to twice as many characters may be needed.
     """
     for start in range(0, len(text) - _QUOTED + 1, _QUOTED):
         piece = text[start : start + _QUOTED]

@@ -1,7 +1,7 @@
-"""Work that is written once and carried out with or without an event loop.
+"""Work that is written once and runs with or without an event loop.
 
-What is to be done is a generator. Where it needs something that a loop does in another way, it
-yields a :class:`Step` and is sent what came of it. :func:`run` and :func:`arun` carry it out.
+The work is a generator. If a step differs with a loop, the generator yields a :class:`Step` and
+gets its outcome. :func:`run` and :func:`arun` run the generator.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Step:
     """One thing to do.
 
     Attributes:
-        call: Does it, and may take its time.
-        acall: Does it without holding up the event loop.
+        call: Does it, and may block.
+        acall: Does it without blocking the event loop.
     """
 
     call: Callable[[], Any]
@@ -38,17 +38,16 @@ Steps: TypeAlias = "Generator[Step, Any, _Outcome]"
 def aside(
     function: Callable[_Given, _Outcome], *args: _Given.args, **more: _Given.kwargs
 ) -> Steps[_Outcome]:
-    """A call that takes long: where an event loop runs, it is made in a thread."""
+    """Returns the step of a long call. With an event loop it runs in a thread."""
     bound = partial(function, *args, **more)
     outcome: _Outcome = yield Step(bound, partial(in_pool, bound))
     return outcome
 
 
 def calling(function: Callable[..., Any], *args: Any) -> Steps[Any]:
-    """A call of a function of the host's, plain or async.
+    """Returns the step that calls a function of the host, plain or async.
 
-    Beside an event loop a plain one is called in a thread. Without a loop an async one gets a loop
-    of its own.
+    With an event loop a plain one runs in a thread. Without a loop an async one gets its own loop.
     """
     bound = partial(function, *args)
     return (yield Step(partial(_called, bound), partial(acall, function, *args)))
@@ -62,7 +61,7 @@ def _called(function: Callable[[], Any]) -> Any:
 
 
 def run(steps: Steps[_Outcome]) -> _Outcome:
-    """Carries the steps out in this thread."""
+    """Runs the steps in this thread."""
     try:
         step = next(steps)
         while True:
@@ -78,7 +77,7 @@ def run(steps: Steps[_Outcome]) -> _Outcome:
 
 
 async def arun(steps: Steps[_Outcome]) -> _Outcome:
-    """Carries the steps out beside the event loop."""
+    """Runs the steps without blocking the event loop."""
     try:
         step = next(steps)
         while True:

@@ -1,4 +1,4 @@
-"""``Stopwatch``: the time that threads spend together in one thing."""
+"""``Stopwatch``: the total time that threads spend in one task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Stopwatch:
-    """Adds up time, of several threads at once too."""
+    """Adds up time, also of several threads at once."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

@@ -1,7 +1,7 @@
-"""Asking the host's summarizer: plain or async, whatever it raises, for so many seconds.
+"""Calls the host's summarizer: plain or async, with any error, within a time limit.
 
-The summarizer runs in the host's name: nothing of ullage is locked meanwhile, and what it starts in
-turn does not come back here (an agent that summarizes with itself would compact its own request).
+Nothing of ullage is locked while the summarizer runs. A compaction inside the summarizer does not
+call it again: an agent that summarizes with itself would otherwise compact its own request.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# Summaries that are kept for a request that is made again: a view of the same messages, or a plan
-# that is made anew because others changed. One engine serves many conversations.
+# Summaries that are cached for repeated requests: a view of the same messages, or a plan that is
+# made again because others changed. One engine serves many conversations.
 _REMEMBERED = 64
 
-# Characters for each token asked for, above which an answer is not remembered. A token of prose or
-# code has about four, so only what is cut to a small part is longer.
+# Characters for each requested token above which an answer is not cached. A token of prose or code
+# has about four, so only an answer that is cut to a small part is longer.
 _LONGEST_REMEMBERED = 16
 
-# Why there is no answer where nobody can be asked.
+# The reason for no answer without a summarizer.
 NOBODY = "no summarizer was given"
 
 # The askers whose summarizer runs in this context.
@@ -57,11 +57,11 @@ class SummaryRequest:
     ``str(request)`` is the whole as one prompt, for a model that takes only that.
 
     Attributes:
-        prompt: The request: the previous summary, the messages as text, and what to make of them.
-        system: What stands above it.
+        prompt: The request: the previous summary, the messages as text, and the instructions.
+        system: The system prompt.
         text: The messages as text, the newest last; bounded by ``Policy.summary_input``.
-        previous: What was said of the messages that left before; empty where nothing was.
-        messages: The messages themselves, as the host has them.
+        previous: The summary of the messages removed before; empty if there is none.
+        messages: The removed messages, as the host's own objects.
         max_tokens: Tokens that the summary may take. A longer one is cut.
         max_words: The words that the prompt asks for.
     """
@@ -93,9 +93,9 @@ class Answer:
 
     Attributes:
         text: The summary, or None.
-        reason: Why there is none.
-        late: True if that is because the time was over.
-        kind: The class of the error, where one was the reason.
+        reason: The reason for no summary.
+        late: True if the time was over.
+        kind: The class of the error, if an error was the reason.
     """
 
     text: str | None
@@ -105,12 +105,12 @@ class Answer:
 
 
 class Asker:
-    """Asks a summarizer what plans wait for.
+    """Calls a summarizer for plans that wait for a summary.
 
     Args:
         summarizer: The host's, or None.
-        policy: How long it has, and whether a plan without its answer is refused.
-        telemetry: Is told of each question.
+        policy: Has the time limit, and says if a summary is required.
+        telemetry: Reports each call.
     """
 
     def __init__(
@@ -133,12 +133,12 @@ class Asker:
 
     @property
     def unasked(self) -> str | None:
-        """Why no plan need wait for an answer; None where one is asked for, or must be."""
+        """The reason why no plan waits for an answer; None if one is requested or required."""
         return None if self.can_ask or self._required else NOBODY
 
     @property
     def is_async(self) -> bool:
-        """True if the summarizer says of itself that it has to be awaited."""
+        """True if the summarizer is an async function."""
         called = getattr(self._summarizer, "__call__", None)  # noqa: B004 - of an object, its method
         return inspect.iscoroutinefunction(self._summarizer) or inspect.iscoroutinefunction(called)
 
@@ -152,11 +152,11 @@ class Asker:
         return Step(partial(self.ask, request, seconds), partial(self.aask, request, seconds))
 
     def ask(self, request: SummaryRequest | None, seconds: float | None = None) -> Answer:
-        """The answer of the summarizer, which runs in a thread so that it can be left behind.
+        """Returns the answer of the summarizer, which runs in a thread that can be left behind.
 
-        It is waited for as long as the policy says, and no longer than the seconds that are left.
+        The wait is limited by the policy and by the seconds that are left.
 
-        What is not an `Exception`, such as a `KeyboardInterrupt`, passes through.
+        An error that is not an `Exception`, such as a `KeyboardInterrupt`, passes through.
 
         Raises:
             SummaryError: If a summary is required, and there is none.
@@ -169,7 +169,7 @@ class Asker:
             return _told(self._answer(request, self._patience(seconds)), operation)
 
     async def aask(self, request: SummaryRequest | None, seconds: float | None = None) -> Answer:
-        """The same beside the event loop; what has to be awaited is awaited there."""
+        """Does the same without blocking the event loop; an awaitable is awaited there."""
         if (answer := self._known(request)) is not None:
             return answer
 
@@ -198,7 +198,7 @@ class Asker:
             if self.is_async:
                 returned: Any = self._summarize(request)
             else:
-                # A thread of its own: one that is left behind must not take a place in a pool.
+                # Its own thread, because one that is left behind must not take a place in a pool.
                 returned = await awaited(in_thread(partial(self._summarize, request)), patience)
             if inspect.isawaitable(returned):
                 left = max(0.0, deadline - asyncio.get_running_loop().time())
@@ -210,7 +210,7 @@ class Asker:
         return self._judged(request, returned, None, patience)
 
     def unanswered(self, reason: str) -> Answer:
-        """None, without asking.
+        """Returns no answer, without a call.
 
         Raises:
             SummaryError: If a summary is required.

@@ -1,4 +1,4 @@
-"""``SummarySource``: the summary of a plan, made ahead or asked for now."""
+"""``SummarySource``: the summary of a plan, from the background or made now."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A plan, and what came of asking for the summary that it waits for.
+    """A plan, and the answer of the summarizer.
 
     Attributes:
         plan: The plan.
-        answer: What its summary is made of.
-        tokens: What the messages come to, before and after, where some stand behind those that the
-            plan was made for.
-        dropped: Why a summary that was made in the background is not used; empty if none was.
+        answer: The answer for its summary.
+        tokens: The tokens before and after, if there are messages after the planned ones.
+        dropped: The reason for not using a summary from the background; may be empty.
     """
 
     plan: Plan
@@ -39,13 +38,13 @@ class Chosen:
 
     @property
     def said(self) -> tuple[str | None, str]:
-        """The text of the summary, and why there is none."""
+        """Returns the text of the summary, and the reason if there is none."""
         if self.answer is None:
             return None, "none was asked for"
         return self.answer.text, self.answer.reason
 
     def said_in(self, report: Report) -> Report:
-        """The report of the plan, with what it does not know of."""
+        """Returns the report of the plan, with facts that the plan does not know."""
         if self.tokens is not None:
             before, after = self.tokens
             report = replace(report, tokens_before=before, tokens_after=after)
@@ -59,9 +58,9 @@ class SummarySource:
     """Chooses the summary of a plan.
 
     Args:
-        engine: What counts.
-        asker: Asks the summarizer.
-        stopwatch: Takes the time of all but the summarizer.
+        engine: Counts.
+        asker: Calls the summarizer.
+        stopwatch: Measures the time without the summarizer.
         policy: The settings of the engine.
     """
 
@@ -74,13 +73,13 @@ class SummarySource:
 
     @property
     def unasked(self) -> str | None:
-        """Why no plan need wait for a summary; None where one is asked for, or must be."""
+        """The reason why no plan waits for a summary; None if one is requested or required."""
         return self._asker.unasked
 
     def chosen(
         self, plan: Plan, reading: Reading, ask: PlanRequest, *, own: list[Any] | None
     ) -> Steps[Chosen]:
-        """The plan with what its summary is made of; ``own`` is the list that the host keeps."""
+        """Returns the plan with the answer for its summary; ``own`` is the host's list."""
         if not plan.is_pending:
             return Chosen(plan)
         dropped = ""
@@ -95,7 +94,7 @@ class SummarySource:
         return Chosen(plan, answer, dropped=dropped)
 
     def is_near(self, messages: list[Any], report: Report) -> bool:
-        """True if the next summary is to be begun now that nothing was due."""
+        """True if the next summary should be begun now, because nothing was due."""
         if self._begins_at is None or report.stages or not self._asker.can_ask:
             return False
         tokens = report.tokens_after
@@ -110,7 +109,7 @@ class SummarySource:
     def begin(
         self, messages: list[Any], plan: Plan, ask: PlanRequest, reading: Reading
     ) -> Steps[BackgroundSummary | None]:
-        """Begins the summary that a plan waits for; None where it waits for none."""
+        """Begins the summary that a plan waits for; returns None if it waits for none."""
         if not plan.is_pending:
             return None
         request = yield from aside(self._request, plan, reading)
@@ -132,7 +131,7 @@ class SummarySource:
         """Returns the summary from the background if it can be used, and the reason if not."""
         answer = begun.summary._answer()  # noqa: SLF001
         if answer.late and not was_done:
-            # It had its time. Another call beside it would take as long again.
+            # It had its time. Another call would take as long again.
             reason = "the background summary did not finish in time"
             return Chosen(plan, self._asker.unanswered(reason)), ""
         with self._stopwatch.running():

@@ -1,4 +1,4 @@
-"""Warnings about what a user of ullage has to change. The log has them too."""
+"""Warnings about problems that a user of ullage can solve. The log has them too."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class UllageWarning(UserWarning):
-    """Something works worse than it could, and the program can change it.
+    """A problem that the program can solve.
 
-    A filter that turns warnings into errors does not turn this one: it would end a compaction in
-    the middle. ``pytest.warns`` and ``warnings.catch_warnings(record=True)`` see it.
+    A filter that turns warnings into errors does not affect this one, because an error would end a
+    compaction in the middle. ``pytest.warns`` and ``warnings.catch_warnings(record=True)`` see it.
     """
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 
 def many(count: int, noun: str) -> str:
-    """A number with what it counts, such as "1 message" or "2,000 messages"."""
+    """Returns a number with its noun, such as "1 message" or "2,000 messages"."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def type_of(value: Any) -> str:
-    """The type of a value with its article, such as "an int"."""
+    """Returns the type of a value with its article, such as "an int"."""
     name = type(value).__name__
     return f"an {name}" if name[0] in "aeiouAEIO" else f"a {name}"

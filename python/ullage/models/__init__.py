@@ -1,1 +1,1 @@
-"""The limits of models: how many tokens each takes and gives."""
+"""The limits of models: the tokens of their requests and answers."""

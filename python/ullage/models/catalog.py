@@ -1,4 +1,4 @@
-"""``ModelCatalog``: how many tokens a model takes and gives."""
+"""``ModelCatalog``: the limits of models."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# Ids remembered; a process talks to a handful of models.
+# Ids that are remembered. A process uses a handful of models.
 _MOST_REMEMBERED = 1_024
 
 _FIELDS = ("window", "max_input", "max_output")
@@ -44,13 +44,13 @@ class ModelLimits:
     """The token limits of a model.
 
     Attributes:
-        model: Its id, as it was asked for.
-        window: What a request and its answer may take together.
-        max_input: What a request may take; below ``window`` where the provider limits it by itself,
-            as OpenAI does from GPT-5 on.
-        max_output: What an answer may take, or None where only the window limits it.
-        source: Who says so: "override", "models.dev", "litellm", "built-in", or "default" where
-            nobody knows the model.
+        model: The given id.
+        window: The limit of a request and its answer together.
+        max_input: The limit of a request; below ``window`` if the provider limits it separately, as
+            OpenAI does from GPT-5 on.
+        max_output: The limit of an answer, or None if only the window limits it.
+        source: The source of the figures: "override", "models.dev", "litellm", "built-in", or
+            "default" if no source knows the model.
     """
 
     model: str
@@ -60,17 +60,17 @@ class ModelLimits:
     source: Source
 
     def policy(self, **settings: Any) -> Policy:
-        """A policy for this model; settings that are given win.
+        """Returns a policy for this model. Given settings take precedence.
 
-        Unless given, the reserve for the answer is the policy's default, but no more than
-        ``max_output`` and at most a quarter of the window; and the window is made so small that
-        what it leaves beside the reserve is never more than ``max_input``. Where a window is given,
-        it is as it is given, and the reserve a quarter of that one at most.
+        If not given, the reserve for the answer is the policy's default, but at most ``max_output``
+        and a quarter of the window. The window is reduced until the window less the reserve is at
+        most ``max_input``. A given window stays unchanged, and the reserve is at most a quarter of
+        it.
 
         Raises:
             PolicyError: If a setting is unknown or out of range.
         """
-        # A value that is not a number of tokens is left to the policy, whose error names the
+        # The policy refuses a value that is not a number of tokens; its error names the
         # setting.
         reserve = tables.tokens(settings.get("reserve_output"))
         window = tables.tokens(settings.get("window")) or self.window
@@ -82,31 +82,31 @@ class ModelLimits:
 class ModelCatalog:
     """Finds the limits of models.
 
-    The first source that knows the model answers: the overrides, models.dev's table, litellm's, the
-    built-in table, and at last the default. What was found is remembered for each id until a table
-    changes. A table that cannot be read is logged once as a warning and tried again when it
-    changes, or after half a minute; until then it stays as it was when it could be read, or the
-    next source answers. No source is asked over the network.
+    The first source that knows the model decides: the overrides, models.dev's table, litellm's, the
+    built-in table, and then the default. The answer for each id is cached until a table changes. A
+    table that cannot be read is logged once as a warning, and tried again when it changes or after
+    half a minute. Until then its last content is used, or the next source. Nothing is fetched over
+    the network.
 
-    Overrides and the built-in table know a model by the longest beginning of its id; the tables of
-    others must have the id itself. Case and what gateways write before an id ("bedrock/",
-    "us.anthropic.", "openai:") do not matter. A gateway or a server of one's own may allow less
-    than the model's maker: that is what overrides are for.
+    Overrides and the built-in table find a model by the longest beginning of its id. The other
+    tables must have the whole id. Case and prefixes of gateways ("bedrock/", "us.anthropic.",
+    "openai:") do not matter. A gateway or your own server may allow less than the model's maker;
+    use overrides for that.
 
     Several threads may use one catalog.
 
     Args:
-        overrides: By id or its beginning, what is known better: a dict with one or more of
-            "window", "max_input" and "max_output". What one leaves out the next source says; a
-            window alone is the limit of the input too.
+        overrides: Your own figures, by id or its beginning: a dict with one or more of "window",
+            "max_input" and "max_output". Missing figures come from the next source. A window alone
+            is the limit of the input too.
         models_dev: The path of models.dev's ``api.json``, or its parsed content.
         litellm: "auto" for the table of an installed litellm (the live one if it has been imported;
             it is never imported for this), the path of
             ``model_prices_and_context_window.json``, or its parsed content.
-        default: What to assume of a model that no source knows, with "window" at least; if not
-            given, a window of 128,000.
-        prices: By id or its beginning, what a model costs where it is known better: ``Prices``, or
-            a dict with "input" and "output", and "cache_write" and "cache_read" where there are.
+        default: The figures of a model that no source knows, at least "window"; if not given, a
+            window of 128,000.
+        prices: Your own prices, by id or its beginning: ``Prices``, or a dict with "input" and
+            "output", and optionally "cache_write" and "cache_read".
 
     Raises:
         PolicyError: If an argument is not of that form.
@@ -145,7 +145,7 @@ class ModelCatalog:
             self._prices.append(Table("litellm", found, price_rows.litellm))
         self._state: list[int] = []
         self._found: dict[str, ModelLimits] = {}
-        # Reentrant: what the catalog logs may reach a handler that asks it.
+        # Reentrant, because a log handler may call the catalog.
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -171,10 +171,10 @@ class ModelCatalog:
         return found
 
     def prices(self, model: str) -> Prices | None:
-        """The prices of a model, by its id; None where nobody has them.
+        """Returns the prices of a model by its id; None if no source has them.
 
-        Those that the catalog was given, then models.dev's and litellm's, and at last the built-in
-        list, which is as old as ``ullage.usage.listed_prices.LISTED_ON`` says.
+        The sources are the catalog's own prices, models.dev's and litellm's tables, and the
+        built-in list of the date ``ullage.usage.listed_prices.LISTED_ON``.
         """
         own = price_rows.row_of(model, self._own_prices)
         if own is not None:
@@ -230,7 +230,7 @@ def _mapping(name: str, value: Any) -> Mapping[Any, Any]:
 
 
 def _given(name: str, value: Any) -> dict[str, int]:
-    """Checked figures."""
+    """Returns the checked figures."""
     checked = {}
     for key, given in _mapping(name, value).items():
         if key not in _FIELDS:
@@ -274,7 +274,7 @@ def model_limits(model: str, catalog: ModelCatalog | None = None) -> ModelLimits
 
     Args:
         model: Its id.
-        catalog: Where to look; if not given, the built-in table.
+        catalog: The catalog; if not given, the built-in table.
 
     Raises:
         PolicyError: If ``model`` is not a string.

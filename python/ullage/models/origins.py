@@ -22,10 +22,10 @@ class Origin(Protocol):
     """The source of a table."""
 
     def version(self) -> object:
-        """Something that changes when the table does; None if there is no table."""
+        """Returns a value that changes with the table; None if there is no table."""
 
     def read(self) -> Any:
-        """The table as its keeper writes it."""
+        """Returns the table in its own form."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Given:
     content: Mapping[str, Any]
 
     def version(self) -> object:
-        """Always the same."""
+        """Returns a constant."""
         return "given"
 
     def read(self) -> Any:
@@ -50,21 +50,21 @@ class File:
     path: Path
 
     def version(self) -> object:
-        """The state of the file, without reading it."""
+        """Returns the state of the file, without reading it."""
         state = self.path.stat()
         return state.st_mtime_ns, state.st_size, state.st_ino
 
     def read(self) -> Any:
-        """Its content."""
+        """Returns the content of the file."""
         return json.loads(self.path.read_bytes())
 
 
 @dataclass
 class Litellm:
-    """litellm's table, where litellm is installed: the live one if the host has imported it.
+    """The table of an installed litellm: the live one if the host has imported it.
 
-    Never imports it, which would load much and fetch from the network: its package is found, and
-    the table in it read.
+    litellm is never imported, because that loads much and uses the network. Its package is found on
+    the disk, and the table in it is read.
     """
 
     _file: File | None = None
@@ -87,7 +87,7 @@ class Litellm:
         """The live table, or the file."""
         live = self._live()
         if live is not None:
-            # A copy, because others may add to it meanwhile.
+            # A copy, because other threads may add to it meanwhile.
             return dict(live)
         file = self._installed()
         return {} if file is None else file.read()

@@ -1,7 +1,7 @@
-"""Tables of model limits that others keep: that of models.dev, and litellm's.
+"""Tables of model limits: that of models.dev, and litellm's.
 
-A table is read when it is first asked, and again when it has changed. One that cannot be read is
-reported once and tried again; until then it stays as it was when it could.
+A table is read when it is first needed, and again when it has changed. A table that cannot be read
+is reported once and tried again. Until then its last content is used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ logger = Logger(__name__)
 
 T = TypeVar("T")
 
-# Beyond this it is a mistake: the largest windows are a hundredth of it.
+# A larger value is a mistake: the largest windows are a hundredth of it.
 _MOST_TOKENS = 1_000_000_000
 
 # Makers that serve their own models in models.dev's table. Others may serve the same id with lower
@@ -70,10 +70,10 @@ class Figures(NamedTuple):
 
 
 def tokens(value: Any) -> int | None:
-    """The value as a number of tokens, from 1 to a milliard; None if it is none."""
+    """Returns a number of tokens from 1 to a billion; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    # Infinity is above the most, and not-a-number not within any bounds.
+    # Infinity is above the largest value, and NaN is within no bounds.
     if not 1 <= value <= _MOST_TOKENS or value != int(value):
         return None
     return int(value)
@@ -127,12 +127,13 @@ class Table(Generic[T]):
 
 
 def models_dev(content: Any) -> dict[str, Figures]:
-    """The figures in models.dev's ``api.json`` by id, with and without the provider before it.
+    """Returns the figures of models.dev's ``api.json`` by id, with and without the provider.
 
-    An id without provider is its maker's; where several serve it and none made it, the smallest.
+    An id without a provider has the figures of its maker. If no provider is its maker, it has the
+    smallest figures.
 
     Raises:
-        ValueError: If that is no such table.
+        ValueError: If ``data`` is not such a table.
     """
     qualified: dict[str, Figures] = {}
     plain: dict[str, tuple[bool, Figures]] = {}

@@ -1,4 +1,4 @@
-"""Keeping content and conversations, and reading them back."""
+"""Stores content and conversations, and reads them back."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# An index of three characters at a time finds nothing shorter.
+# An index of three characters finds nothing shorter.
 _SHORTEST = 3
 # Only ASCII: databases and regular expressions fold the case of other letters differently.
 _PART = re.compile(
@@ -17,8 +17,8 @@ _REPEATED = re.compile(r"(?P<once>\+)\??|(?P<never>[*?]\??|\{[^}]*\}\??)")
 def required_literal(pattern: str) -> str | None:
     """Returns the longest text that each match contains, in some case of its letters; or None.
 
-    None is always right: the store then reads everything. So what is not plain (groups,
-    alternatives, flags, unusual escapes) is not looked into.
+    None is always correct: the store then reads everything. So complex parts (groups, alternatives,
+    flags, unusual escapes) are skipped.
     """
     runs, run, at = [""], "", 0
     while at < len(pattern):

@@ -13,10 +13,10 @@ _Client = TypeVar("_Client")
 
 
 class PerProcess(Generic[_Client]):
-    """A client that each process makes for itself, at its first use.
+    """A client that each process creates at its first use.
 
     Args:
-        make: Makes it.
+        make: Creates the client.
     """
 
     def __init__(self, make: Callable[[], _Client]) -> None:
@@ -25,7 +25,7 @@ class PerProcess(Generic[_Client]):
         self._made: dict[int, _Client] = {}
         self._lock = threading.Lock()
         if hasattr(os, "register_at_fork"):
-            # Another thread of the parent may hold the lock, which then nobody would release.
+            # Another thread of the parent may hold the lock; in the child nobody releases it.
             os.register_at_fork(after_in_child=self._unlock)
 
     def get(self) -> _Client:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Store(Protocol):
-    """Keeps content that left a conversation, by reference.
+    """Keeps removed content by reference.
 
-    ``MemoryStore`` and ``FileStore`` are such stores; anything with these two methods is one. What
-    :class:`FullStore` has beside them is used where a store offers it.
+    ``MemoryStore`` and ``FileStore`` are such stores, and so is any object with these two methods.
+    The other methods of :class:`FullStore` are used if a store has them.
     """
 
     def put(
@@ -24,14 +24,14 @@ class Store(Protocol):
         """Keeps ``content`` and returns its reference, which must be the one given.
 
         May be a coroutine function; then compact with ``acompact``. Putting the same content twice
-        is no mistake. Raise ``ullage.ReferenceTakenError`` if other content has the reference: it
-        is then offered under another one. Raise any other exception if it cannot be kept: the
-        conversation then stays as it was.
+        is allowed. Raise ``ullage.ReferenceTakenError`` if other content has the reference: ullage
+        then tries another one. Raise any other exception if the content cannot be kept: the
+        conversation then stays unchanged.
         """
         ...
 
     def get(self, reference: str) -> bytes | Awaitable[bytes]:
-        """Gives the content of ``reference`` back, byte for byte; raises if there is none.
+        """Returns the content of ``reference``, byte for byte; raises if there is none.
 
         May be a coroutine function; then read with ``ullage.aretrieve``.
         """
@@ -40,25 +40,25 @@ class Store(Protocol):
 
 @runtime_checkable
 class FullStore(Store, Protocol):
-    """A store that can be looked through; each method may be a coroutine function.
+    """A store that can be listed and searched; each method may be a coroutine function.
 
-    A store may also have ``clean(live) -> list[str]``: it is called after a compaction with the
-    references that stand in the conversation, may remove what cannot be reached from them, and says
-    what it removed. With a property ``above_limit`` it is only called while that is true.
+    A store may also have ``clean(live) -> list[str]``. It is called after a compaction with the
+    references in the conversation, may remove content that cannot be reached from them, and returns
+    the removed references. With a property ``above_limit``, it is only called while that is true.
     """
 
     def list(self) -> Sequence[str] | Awaitable[Sequence[str]]:
-        """Every reference."""
+        """Returns every reference."""
         ...
 
     def delete(self, reference: str) -> bool | Awaitable[bool]:
-        """Forgets ``reference``; whether there was anything to forget."""
+        """Deletes the content of ``reference``. Returns True if there was any."""
         ...
 
     def search(
         self, pattern: str, *, context: int = 0, limit: int = RETRIEVAL_LIMIT
     ) -> str | Awaitable[str]:
-        """Lines that match in all that is stored, as ``ullage.search`` gives them.
+        """Returns the matching lines of all stored content, like ``ullage.search``.
 
         A store that only has ``list`` is searched by reading each of its artifacts.
         """

@@ -11,15 +11,15 @@ from ullage._core import MessageError
 
 # The form of bytes in JSON, as in Strands' own sessions.
 _BYTES, _DATA = "__bytes_encoded__", "data"
-# As deep as the engine takes a message, MAX_MESSAGE_DEPTH in src/wire; Python reads back about a
-# thousand levels, less the depth of the caller.
+# The engine's limit, MAX_MESSAGE_DEPTH in src/wire. Python reads about 1,000 levels, less the depth
+# of the caller.
 _DEEPEST = 272
-# Bytes of a digest: 2**64 different copies before two may be taken for one.
+# Bytes of a digest: two of 2**64 different copies may have the same.
 _DIGEST = 16
 
 
 def line_of(message: Any, index: int) -> str:
-    """A message as JSON on one line.
+    """Returns a message as JSON on one line.
 
     Raises:
         MessageError: If it is not JSON, or is nested too deeply to be read again.
@@ -31,7 +31,7 @@ def line_of(message: Any, index: int) -> str:
             f"message {index} cannot be written as JSON: {error}; give dicts, lists, texts, numbers"
             " and bytes"
         ) from error
-    # So many brackets no ordinary message has; and what was written is no cycle, so the walk ends.
+    # No ordinary message has this many brackets. JSON has no cycles, so the walk ends.
     if line.count("[") + line.count("{") > _DEEPEST and _is_too_deep(message):
         raise MessageError(
             f"message {index} is nested deeper than {_DEEPEST} levels; give the value as a text"
@@ -40,12 +40,12 @@ def line_of(message: Any, index: int) -> str:
 
 
 def written(message: Any) -> str:
-    """The same, with the errors of ``json``."""
+    """Returns the same, with the errors of ``json``."""
     line = _AS_IT_IS.encode(message)
     try:
         line.encode()
     except UnicodeEncodeError:
-        # Half a character, which only an escape can hold.
+        # A lone surrogate, which only an escape can represent.
         line = _ESCAPED.encode(message)
     return line
 
@@ -80,10 +80,10 @@ def _is_too_deep(message: Any) -> bool:
 
 
 def to_json(value: Any) -> Any:
-    """Bytes as JSON has them.
+    """Returns bytes in their JSON form.
 
     Raises:
-        TypeError: If it is anything else.
+        TypeError: If the value is anything else.
     """
     if isinstance(value, (bytes, bytearray)):
         return {_BYTES: True, _DATA: base64.b64encode(value).decode()}
@@ -96,7 +96,7 @@ def _from_json(value: dict[str, Any]) -> Any:
     try:
         return base64.b64decode(value[_DATA], validate=True)
     except (TypeError, ValueError):
-        return value  # It only looks like bytes of ours.
+        return value  # It only looks like bytes of this form.
 
 
 _AS_IT_IS, _ESCAPED = (

@@ -40,21 +40,21 @@ def retrieve(  # noqa: PLR0917 - the order is the public face's
     path of its file if the store has files. O(length of the content), whatever the pattern.
 
     Args:
-        store: Where it was stored.
-        reference: The reference, as it stands in the conversation.
+        store: The store of the output.
+        reference: The reference, as in the conversation.
         pattern: Only lines that match this regular expression (Rust syntax: no look-around).
         lines: Only these lines, counted from 1, both ends included.
         pointer: Only the value in the JSON that this JSON pointer (RFC 6901) leads to. The lines of
-            JSON lines count as an array. The other arguments then speak of the lines of that value.
-        context: With a pattern: so many lines before and after each match.
-        head: Only so many of the first of these lines.
-        tail: Only so many of the last of them.
-        limit: Most characters to give back. The default is about 5,000 tokens.
+            JSON lines count as an array. The other arguments then refer to the lines of that value.
+        context: With a pattern: the number of lines before and after each match.
+        head: The number of first lines to return.
+        tail: The number of last lines to return.
+        limit: The most characters to return. The default is about 5,000 tokens.
 
     Raises:
-        StoreError: If nothing is stored under the reference (the nearest that are stored are
-            named), the pattern cannot be used, the pointer leads nowhere (the nearest keys are
-            named), or the store has to be awaited.
+        StoreError: If nothing is stored under the reference (the error names the nearest ones), the
+            pattern is invalid, the pointer finds nothing (the error names the nearest keys), or the
+            store must be awaited.
     """
     _require_store(store)
     piece = _piece(
@@ -89,7 +89,7 @@ async def aretrieve(  # noqa: PLR0917 - the order is the public face's
     tail: int | None = None,
     limit: int = DEFAULT_LIMIT,
 ) -> str:
-    """:func:`retrieve` without holding up the event loop, for any store."""
+    """:func:`retrieve` without blocking the event loop, for any store."""
     _require_store(store)
     piece = _piece(
         store,
@@ -119,13 +119,13 @@ def search(store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT
     O(length of all stored text), whatever the pattern.
 
     Args:
-        store: Where to look; it needs ``search``, or ``list`` and ``get``.
+        store: The store; it needs ``search``, or ``list`` and ``get``.
         pattern: A regular expression (Rust syntax: no look-around).
-        context: So many lines before and after each match.
-        limit: Most characters to give back.
+        context: The number of lines before and after each match.
+        limit: The most characters to return.
 
     Raises:
-        StoreError: If the pattern cannot be used, the store cannot be listed, or has to be awaited.
+        StoreError: If the pattern is invalid, or the store cannot be listed or must be awaited.
     """
     _require_store(store)
     if hasattr(store, "search"):
@@ -133,7 +133,7 @@ def search(store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT
     found = _core.Search(pattern, context=context, limit=limit)
     for reference in _now(_listing(store), "list"):
         content = None
-        # Deleted since it was listed, or unreadable: the rest is still worth having.
+        # Deleted since it was listed, or unreadable. The rest is still useful.
         with suppress(Exception):
             content = _now(store, "get", reference)
         if content is not None:
@@ -144,7 +144,7 @@ def search(store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT
 async def asearch(
     store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT_LIMIT
 ) -> str:
-    """:func:`search` without holding up the event loop, for any store."""
+    """:func:`search` without blocking the event loop, for any store."""
     _require_store(store)
     if hasattr(store, "search"):
         return str(await _awaited(store, "search", pattern, context=context, limit=limit))
@@ -175,9 +175,9 @@ def _piece(store: Store, reference: str, **asked: Any) -> Callable[[bytes], str]
 
 
 def _place(store: Any, reference: str) -> str | None:
-    """The path of the stored file, where the store is one of files."""
+    """Returns the path of the stored file, if the store has files."""
     path = None
-    # Another's `path` may be anything.
+    # The `path` of a user's store may be anything.
     with suppress(Exception):
         path = store.path(reference)
     return None if path is None or inspect.isawaitable(path) else str(path)
@@ -194,7 +194,7 @@ def _now(store: Any, name: str, *args: Any, **more: Any) -> Any:
 
 
 async def _awaited(store: Any, name: str, *args: Any, **more: Any) -> Any:
-    # A thread, since most stores read from a disk; a coroutine is only made there.
+    # In a thread, because most stores read from a disk. A coroutine is only created there.
     returned = await in_pool(partial(getattr(store, name), *args, **more))
     return await returned if inspect.isawaitable(returned) else returned
 
@@ -234,6 +234,6 @@ def _as_bytes(store: Any, content: Any) -> bytes:
 
 
 def discard(awaitable: Any) -> None:
-    """Drops what will not be awaited, without a warning that it was not."""
+    """Drops a coroutine that will not be awaited, without Python's warning."""
     if inspect.iscoroutine(awaitable):
         awaitable.close()

@@ -1,4 +1,4 @@
-"""``SharedStore``: what all stores have in common that several processes or machines share."""
+"""``SharedStore``: the common part of stores that several processes or machines share."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ TIMEOUT = 30.0
 # longer texts are read at 1 GB/s instead.
 INDEXED = 1_000_000
 
-# References among which the nearest to an unknown one are looked for.
+# References that are compared with an unknown one to name the nearest.
 _NEAREST_AMONG = 1_000
 
-# A use extends the life of an artifact only after this part of it, so that most uses write nothing.
+# A use extends the life of an artifact only after this share of it, so most uses write nothing.
 _UNNOTED_PART = 0.25
 
 # References whose last use is remembered: some 15 MB.
@@ -45,7 +45,7 @@ class Cell:
 
     Attributes:
         content: The value.
-        version: Names this value among all that the cell ever had.
+        version: The version of this value, unique among all values of the cell.
     """
 
     content: bytes
@@ -53,12 +53,12 @@ class Cell:
 
 
 class SharedStore(ABC):
-    """A store that processes and machines share. Implements what does not depend on the server.
+    """A store that processes and machines share. Implements the parts without the server.
 
     Args:
-        session: Any text. What is stored for a session is seen only by stores with the same one.
-        keep_for: Seconds that an artifact stays after it was last stored, read, or led to by a
-            conversation that was compacted. None keeps it until it is deleted.
+        session: Any text. Only stores with the same session see its content.
+        keep_for: Seconds that an artifact stays after it was last stored, read, or reached from a
+            compacted conversation. None keeps it until it is deleted.
     """
 
     # Makes another one of the same place.
@@ -90,7 +90,7 @@ class SharedStore(ABC):
 
         Raises:
             ReferenceTakenError: If other content has that reference.
-            StoreError: If it cannot be kept, or the reference is not one.
+            StoreError: If the content cannot be kept, or the reference is not valid.
         """
         self._check(reference)
         with self._attempt(f"keep {reference}"):
@@ -102,11 +102,11 @@ class SharedStore(ABC):
         return reference
 
     def get(self, reference: str) -> bytes:
-        """The content of ``reference``, byte for byte.
+        """Returns the content of ``reference``, byte for byte.
 
         Raises:
-            StoreError: If there is none, which names the nearest that are stored, or if it cannot
-                be read.
+            StoreError: If there is no such content, or it cannot be read. The error names the
+                nearest references.
         """
         self._check(reference)
         with self._attempt(f"read {reference}"):
@@ -119,21 +119,21 @@ class SharedStore(ABC):
         return content
 
     def list(self) -> builtins.list[str]:
-        """Every reference, sorted."""
+        """Returns every reference, sorted."""
         with self._attempt("list what is stored"):
             return sorted(self._names(None))
 
     def delete(self, reference: str) -> bool:
-        """Forgets ``reference``; whether there was anything to forget."""
+        """Deletes the content of ``reference``. Returns True if there was any."""
         self._check(reference)
         with self._attempt(f"delete {reference}"):
             return self._remove(reference)
 
     def search(self, pattern: str, *, context: int = 0, limit: int = RETRIEVAL_LIMIT) -> str:
-        """Lines that match in all that is stored, as ``ullage.search`` gives them.
+        """Returns the matching lines of all stored content, like ``ullage.search``.
 
         Raises:
-            StoreError: If the pattern cannot be used, or the store not be listed.
+            StoreError: If the pattern is invalid, or the store cannot be listed.
         """
         found = _core.Search(pattern, context=context, limit=limit)
         literal = required_literal(pattern)
@@ -142,21 +142,21 @@ class SharedStore(ABC):
             likely = None if literal is None else self._containing(literal)
             for reference in names:
                 wanted = likely is None or reference in likely
-                # Deleted since it was listed, or known not to match: looked at, without a match.
+                # Deleted since it was listed, or known not to match. It counts as searched.
                 found.look(reference, (self._read(reference) if wanted else None) or b"")
         return found.report()
 
     def clean(self, live: Iterable[str]) -> builtins.list[str]:
-        """Extends the life of what ``live`` leads to, and removes what nobody used for too long.
+        """Extends the life of artifacts reached from ``live``, and removes expired ones.
 
-        Called after each compaction. Artifacts that stored text names are extended too. No worker
-        has to know the conversations of others: each extends what its own lead to.
+        Called after each compaction. Artifacts that a stored text names are extended too. A worker
+        need not know the conversations of others, because each extends the artifacts of its own.
 
         Args:
-            live: References that one conversation uses, or texts in which they stand.
+            live: References that one conversation uses, or texts that contain them.
 
         Returns:
-            What was removed from this session, sorted.
+            The references removed from this session, sorted.
         """
         if self.keep_for is None:
             return []
@@ -181,7 +181,7 @@ class SharedStore(ABC):
             version: The version of the value that is replaced; None if there was none.
 
         Returns:
-            The version of the new value; None if the cell has another version by now. Then nothing
+            The version of the new value; None if the cell has another version now. Then nothing
             has changed.
         """
         with self._attempt(f"write the cell {name}"):
@@ -193,42 +193,42 @@ class SharedStore(ABC):
 
     @abstractmethod
     def _place(self) -> str:
-        """Where the content is, without passwords."""
+        """Returns the place of the content, without passwords."""
 
     @abstractmethod
     def _insert(self, reference: str, content: bytes) -> bytes | None:
-        """Keeps content where there is none; otherwise extends it, and returns what is there."""
+        """Stores content if there is none; otherwise extends and returns the existing one."""
 
     @abstractmethod
     def _read(self, reference: str) -> bytes | None:
-        """The content, or None."""
+        """Returns the content, or None."""
 
     @abstractmethod
     def _names(self, limit: int | None) -> Iterable[str]:
-        """The references, or so many of them."""
+        """Returns the references, at most ``limit`` of them."""
 
     @abstractmethod
     def _remove(self, reference: str) -> bool:
-        """Deletes the content; whether there was any."""
+        """Deletes the content. Returns True if there was any."""
 
     @abstractmethod
     def _extend(self, references: builtins.list[str]) -> None:
-        """Lets these stay for ``keep_for`` from now."""
+        """Extends these artifacts by ``keep_for`` from now."""
 
     @abstractmethod
     def _sweep(self) -> Iterable[str]:
-        """Removes what has not been extended for ``keep_for``, and returns it."""
+        """Removes and returns the artifacts that were not extended for ``keep_for``."""
 
     @abstractmethod
     def _cell(self, name: str) -> Cell | None:
-        """The value of a cell."""
+        """Returns the value of a cell."""
 
     @abstractmethod
     def _swap(self, name: str, content: bytes, old: str | None, new: str) -> str | None:
         """Writes a cell under the version ``new`` if its version is ``old``."""
 
     def _containing(self, literal: str) -> set[str] | None:  # noqa: ARG002
-        """The references that may contain this ASCII text in some case; None if not known."""
+        """Returns the references that may contain this ASCII text, in any case; None if unknown."""
         return None
 
     def _check(self, reference: str) -> None:
@@ -239,7 +239,7 @@ class SharedStore(ABC):
             )
 
     def _walk(self, references: builtins.list[str]) -> None:
-        """Extends these and all that they lead to."""
+        """Extends these artifacts and all that they refer to."""
         waiting, reached = [*references], dict[str, None]()
         while waiting:
             reference = waiting.pop()
@@ -256,7 +256,7 @@ class SharedStore(ABC):
 
     @contextmanager
     def _attempt(self, what: str) -> Iterator[None]:
-        """Turns whatever a client raises into a ``StoreError``."""
+        """Turns any error of a client into a ``StoreError``."""
         try:
             yield
         except UllageError:
@@ -277,7 +277,7 @@ class _Lately:
         self._lock = threading.Lock()
 
     def is_due(self, key: str) -> bool:
-        """True if nothing was noted lately. Never, where everything is kept."""
+        """True if the key was not noted lately. False if artifacts are kept for ever."""
         if self._seconds is None:
             return False
         noted = self._noted.get(key)
@@ -288,7 +288,7 @@ class _Lately:
             self._noted.pop(key, None)
             self._noted[key] = time.monotonic()
             if len(self._noted) > _REMEMBERED:
-                # The first is the one that was noted longest ago.
+                # The first key is the oldest.
                 del self._noted[next(iter(self._noted))]
 
 
@@ -302,7 +302,7 @@ def _unknown(reference: str, known: Iterable[str]) -> StoreError:
 
 
 def require(client: str, extra: str) -> ModuleNotFoundError:
-    """The error for a store whose client is not installed."""
+    """Returns the error for a store whose client is not installed."""
     return ModuleNotFoundError(
         f"this store needs {client}: pip install 'ullage[{extra}]'", name=client
     )

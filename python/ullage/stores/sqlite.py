@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
-# Connections that are kept open between calls; SQLite writes one at a time anyway.
+# Connections that stay open between calls. SQLite allows one writer at a time anyway.
 _IDLE = 8
 
-# Bytes of a page of a new file. Outputs are long: twice as fast as with 4,096 at 100 MB.
+# Bytes of a page of a new file. Outputs are long; at 100 MB this is twice as fast as 4,096.
 _PAGE = 32_768
 
-# Seconds between two tries to open a file that another process is just making.
+# Seconds between two tries to open a file that another process is creating.
 _AGAIN = 0.01
 
 _TABLES = """
@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS cells (
     expires REAL, PRIMARY KEY (session, name)
 );
 """
-# Without a copy of the text. Three characters at a time, since a pattern also matches inside words.
+# Without a copy of the text. By three characters, because a pattern also matches inside words.
 _INDEX = """
 CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5 (text, content='', tokenize='trigram')
 """
@@ -46,15 +46,15 @@ CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5 (text, content='', tokenize=
 class SQLiteStore(SharedStore):
     """A store in a database file, for any number of threads and processes of one machine.
 
-    Uses the ``sqlite3`` of Python, with a write-ahead log, so that reading never waits. A crash
-    leaves what was put before. A network folder does not work: its locks are not reliable. Where
-    SQLite has FTS5, a search reads only the artifacts that can match.
+    Uses Python's ``sqlite3`` with a write-ahead log, so reading never waits. A crash loses nothing
+    that was put before. A network folder does not work, because its locks are not reliable. If
+    SQLite has FTS5, a search reads only artifacts that can match.
 
     Args:
-        path: The file, which is made with its folder at the first write or read.
-        session: Any text. What is stored for a session is seen only by stores with the same one.
-        keep_for: Seconds that an artifact stays after it was last stored, read, or led to by a
-            conversation that was compacted. None keeps it until it is deleted.
+        path: The file. It is created with its folder at the first write or read.
+        session: Any text. Only stores with the same session see its content.
+        keep_for: Seconds that an artifact stays after it was last stored, read, or reached from a
+            compacted conversation. None keeps it until it is deleted.
         timeout: Seconds that a call may wait for the writers of other processes.
     """
 
@@ -69,7 +69,7 @@ class SQLiteStore(SharedStore):
         super().__init__(session, keep_for)
         self.path = Path(path).absolute()
         self._timeout = timeout
-        # A session named "" is not the store without a session.
+        # A session named "" differs from no session.
         self._session = "" if session is None else f":{session}"
         # True if the text of artifacts is indexed; known once a connection was made.
         self._is_indexing = False
@@ -85,7 +85,7 @@ class SQLiteStore(SharedStore):
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """A connection. It commits what was begun in it, or undoes it after an exception."""
+        """Yields a connection. Commits at its end, or rolls back after an exception."""
         idle = self._idle.get()
         try:
             connection = idle.get_nowait()
@@ -112,7 +112,7 @@ class SQLiteStore(SharedStore):
                 self._prepare(connection)
             except sqlite3.OperationalError as error:
                 connection.close()
-                # Changing to the write-ahead log does not wait for others, whatever the timeout.
+                # Switching to the write-ahead log does not wait for others, whatever the timeout.
                 if "locked" not in str(error) or time.monotonic() > until:
                     raise
                 time.sleep(_AGAIN)
@@ -122,14 +122,14 @@ class SQLiteStore(SharedStore):
     def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA page_size={_PAGE}")
         connection.execute("PRAGMA journal_mode=WAL")
-        # What was put survives a power cut, as in a FileStore.
+        # Stored content survives a power failure, as in a FileStore.
         connection.execute("PRAGMA synchronous=FULL")
         connection.executescript(_TABLES)
         try:
             connection.execute(_INDEX)
             self._is_indexing = True
         except sqlite3.OperationalError as error:
-            # FTS5 or its trigrams are newer than this SQLite: then a search reads everything.
+            # This SQLite has no FTS5 or no trigrams, so a search reads everything.
             if "locked" in str(error):
                 raise
 
@@ -194,7 +194,7 @@ class SQLiteStore(SharedStore):
         now = time.time()
         with self._connection() as connection:
             connection.execute("DELETE FROM cells WHERE expires < ?", (now,))
-        # Of all sessions: one that is over has nobody else to clean up after it.
+        # In all sessions, because nobody else cleans a finished session.
         removed = self._remove_where("expires < ?", now)
         return [reference for session, reference in removed if session == self._session]
 

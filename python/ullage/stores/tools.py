@@ -1,6 +1,6 @@
 """Retrieval as a tool that a model calls.
 
-For a host of one's own::
+For your own host::
 
     tool = ullage.RetrievalTool(store)
     request = {"tools": [tool.definition("anthropic")], ...}
@@ -66,23 +66,23 @@ _NUMBERS = ("context", "head", "tail")
 
 @dataclass(frozen=True)
 class Answer:
-    """The tool's answer, and whether it is the requested piece."""
+    """The tool's answer, and True if it is the requested piece."""
 
     text: str
     ok: bool
 
 
 class _MistakeError(Exception):
-    """An argument that cannot be used, in words for the model."""
+    """An invalid argument, in words for the model."""
 
 
 class RetrievalTool:
     """Reads stored outputs back for a model.
 
     Args:
-        store: Where they are.
-        name: What the model calls it by.
-        limit: Most characters of an answer. The default is about 5,000 tokens.
+        store: The store of the outputs.
+        name: The name of the tool for the model.
+        limit: The most characters of an answer. The default is about 5,000 tokens.
     """
 
     def __init__(self, store: Store, *, name: str = "retrieve", limit: int = DEFAULT_LIMIT) -> None:
@@ -105,7 +105,7 @@ class RetrievalTool:
         return {"type": "object", "properties": properties, "additionalProperties": False}
 
     def definition(self, format: str) -> dict[str, Any]:
-        """The definition of the tool as a provider takes it.
+        """Returns the definition of the tool for a provider.
 
         Args:
             format: "openai" (Chat), "openai-responses", "anthropic", "bedrock" or "gemini".
@@ -131,19 +131,19 @@ class RetrievalTool:
         )
 
     def call(self, arguments: Any) -> str:
-        """Answers a call of the model; never raises, but says what was wrong.
+        """Answers a call of the model. Never raises; the answer explains any mistake.
 
         Args:
-            arguments: What the model gave: a dict, or JSON text.
+            arguments: The model's arguments: a dict, or JSON text.
         """
         return self.answer(arguments).text
 
     async def acall(self, arguments: Any) -> str:
-        """:meth:`call` without holding up the event loop, for any store."""
+        """:meth:`call` without blocking the event loop, for any store."""
         return (await self.aanswer(arguments)).text
 
     def answer(self, arguments: Any) -> Answer:
-        """:meth:`call`, with whether it went well."""
+        """:meth:`call`, with True if it succeeded."""
         try:
             asked = _read(arguments)
             reference = asked.pop("reference", None)
@@ -154,7 +154,7 @@ class RetrievalTool:
             return _failure(error)
 
     async def aanswer(self, arguments: Any) -> Answer:
-        """:meth:`acall`, with whether it went well."""
+        """:meth:`acall`, with True if it succeeded."""
         try:
             asked = _read(arguments)
             reference = asked.pop("reference", None)
@@ -182,7 +182,7 @@ def _for_search(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(arguments: Any) -> dict[str, Any]:
-    """The arguments that are given, each as it is needed: models write numbers as text."""
+    """Returns the given arguments, converted, because models write numbers as text."""
     if isinstance(arguments, (str, bytes)):
         try:
             arguments = json.loads(arguments or "{}")
@@ -199,7 +199,7 @@ def _read(arguments: Any) -> dict[str, Any]:
         if name not in PROPERTIES:
             near = ", ".join(_core.nearest(str(name), list(PROPERTIES)))
             raise _MistakeError(f"unknown argument {str(name)[:80]!r}; the nearest: {near}")
-        # An empty pointer is the whole content, which is what comes without one.
+        # An empty pointer is the whole content, like no pointer.
         if value is None or value == "":
             continue
         asked[name] = _value(name, value)
@@ -214,7 +214,7 @@ def _value(name: str, value: Any) -> Any:
     if not isinstance(value, str):
         raise _MistakeError(f"{name}: it is a {type(value).__name__}, not a text")
     if name == "reference":
-        # Models also give the whole line that names it.
+        # Models also pass the whole line that names the reference.
         found = _core.references_in(value)
         return found[0] if len(found) == 1 else value
     return value

@@ -1,11 +1,11 @@
-"""``Transcript``: a conversation on the disk, of which nothing is ever lost.
+"""``Transcript``: a conversation on the disk that never loses a message.
 
-The file has a line for each message as it came, and a line for each compaction that says what the
-model saw from then on. So the whole history is always there, and so is the last view of it.
+The file has a line for each message, and a line for each compaction with the messages that the
+model saw from then on. So the file has the whole history, and its last view.
 
-The record of a view says of how many messages it is the view, so one that does not fit is never
-taken for another, and has for items ranges of the log, ``[start, end]``, and copies, ``{"for":
-[start, end], "copy": digest, "message": ...}``, the message only where it comes first in the file.
+The record of a view has the number of messages of the log, so a record that does not match is never
+used. Its items are ranges of the log, ``[start, end]``, and copies, ``{"for": [start, end], "copy":
+digest, "message": ...}``. Only the first copy in the file has the message.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-# The key of records that are no messages; a message that begins with it is wrapped.
+# The key of records that are not messages. A message that begins with it is wrapped.
 _OWN = "ullage"
-# The beginning of such a record, and of one that holds a message.
+# The beginning of such a record, and of one with a wrapped message.
 _RECORD, _WRAPPED = f'{{"{_OWN}":"', f'{{"{_OWN}":"message"'
-# The place of a message whose line was damaged, so that those behind it keep their numbers.
+# The place of a message whose line was damaged, so that later ones keep their numbers.
 _LOST = object()
 
 
 class Transcript:
-    """The log of one conversation, and what of it the model sees.
+    """The log of one conversation, and its last view.
 
-    Messages are appended one write each: once :meth:`append` returns, a crash of the process loses
-    nothing of it. A compaction is appended too, so no message ever leaves the file::
+    Each message is appended by one write. When :meth:`append` returns, a crash of the process does
+    not lose the message. A compaction is appended too, so no message is ever removed from the
+    file::
 
         with ullage.Transcript("session.jsonl") as transcript:
             messages = transcript.resume()
@@ -47,26 +48,26 @@ class Transcript:
             engine.compact(view)
             transcript.set_view(view)
 
-    It is read once, when it is opened: O(file). To append costs one write, however long it is.
-    Threads may share one; a second process is kept out.
+    The file is read once, when it is opened: O(file). Appending costs one write, however long the
+    file is. Threads may share a transcript. A second process is refused.
 
-    A message should not be changed once it is appended: the file has it as it was, and so does the
-    transcript when it is opened again, unless :meth:`set_view` wrote down what it is now.
+    Do not change a message after appending it. The file has the old message, and so has the
+    transcript when it is opened again, unless :meth:`set_view` wrote the new one.
 
     Args:
-        path: The file, JSON lines; made with its folder if there is none.
-        fsync: When it is flushed to the disk, which only a loss of power needs: "always", with each
-            line before it counts as written; "close"; or "never".
-        lock: True if others are kept out; a file system without locks needs False. Then one process
-            should write at a time: what several write is all there, but a compaction that did not
-            know all of the messages before it is skipped when the file is read.
+        path: The file, JSON lines. It is created with its folder if needed.
+        fsync: The time to flush to the disk, which protects against a power failure: "always",
+            after each line; "close"; or "never".
+        lock: True to refuse other processes. A file system without locks needs False. Then only one
+            process should write at a time. If several write, all messages are kept, but a
+            compaction that did not know all earlier messages is skipped when the file is read.
 
     Attributes:
-        recovered: What is said of lines that a crash left torn or that were damaged since, which
-            are skipped; None if none. The message of a damaged line keeps its number.
+        recovered: A description of torn or damaged lines, which are skipped; None if there are
+            none. The message of a damaged line keeps its number.
 
     Raises:
-        StoreError: If it cannot be opened, or is open elsewhere.
+        StoreError: If the file cannot be opened, or is open elsewhere.
         PolicyError: If ``fsync`` is none of the three.
     """
 
@@ -84,7 +85,7 @@ class Transcript:
         self._process = os.getpid()
         self._changing = threading.RLock()
         self._log: list[Any] = []
-        # By identity, the places of each message in the log; the same may be appended twice.
+        # The indices of each message in the log, by identity. A message may be appended twice.
         self._places: defaultdict[int, list[int]] = defaultdict(list)
         # Digests of the written messages, to notice changes.
         self._digests: list[str] = []
@@ -99,7 +100,7 @@ class Transcript:
             except (ValueError, TypeError, LookupError, RecursionError) as error:
                 self._lose(record)
                 skipped.append(f"record {number + 1} cannot be read, and was skipped: {error}")
-        # Copies that are in the file, to which a view can refer.
+        # Copies in the file, which a view can refer to.
         self._copies = set(copies)
         self.recovered = "; ".join(skipped) or None
 
@@ -109,17 +110,17 @@ class Transcript:
         return self._path
 
     def __len__(self) -> int:
-        """Messages that were ever appended, also those whose lines were damaged."""
+        """Returns the number of appended messages, with those of damaged lines."""
         return len(self._log)
 
     def append(self, message: Any) -> int:
-        """Writes a message at the end; its index.
+        """Writes a message at the end, and returns its index.
 
         Raises:
             MessageError: If it is not a dict of texts, numbers, lists, dicts and bytes, nested
-                no deeper than the engine takes a message, 272 levels.
-            StoreError: If it cannot be written. Then it is not in the file, or half of it where
-                there is no lock.
+                no deeper than the engine's limit of 272 levels.
+            StoreError: If it cannot be written. Then it is not in the file; without a lock, half
+                of it may be.
         """
         self._check_process()
         line = line_of(message, len(self._log))
@@ -137,7 +138,7 @@ class Transcript:
             self.append(message)
 
     def messages(self) -> list[Any]:
-        """Every message that was ever appended and can be read, in a new list."""
+        """Returns every appended message that can be read, in a new list."""
         return [message for message in list(self._log) if message is not _LOST]
 
     def view(self) -> list[Any]:
@@ -145,17 +146,17 @@ class Transcript:
         return [entry.message for entry in list(self._view)]
 
     def set_view(self, messages: Iterable[Any], since: Iterable[Any] | None = None) -> None:
-        """Writes down what the model sees from now on, such as what a compaction left.
+        """Writes the messages that the model sees from now on, such as those after a compaction.
 
-        Messages of the log are known by their identity, and one that was changed since it was
-        appended is written as it is now; so are all others, once: after that they are referred to.
-        Nothing is written if the view is the one that there is. O(length of the messages).
+        Messages of the log are recognized by identity. Changed and new messages are written once;
+        later views refer to them. Nothing is written if the view is unchanged. O(length of the
+        messages).
 
         Args:
             messages: The view.
-            since: What :meth:`view` gave before the compaction, in a list of its own. Messages that
-                were appended since then, by another thread say, stay behind ``messages``. If not
-                given, what is not in ``messages`` is not in the view.
+            since: The outcome of :meth:`view` before the compaction, in a list of its own. Messages
+                that were appended since then, for example by another thread, follow ``messages``.
+                If not given, the view has only ``messages``.
 
         Raises:
             MessageError: If one of them is not JSON.
@@ -187,10 +188,10 @@ class Transcript:
             self._set([*view, *stay], lines)
 
     def hide(self, start: int, end: int, note: Any = None) -> None:
-        """Takes the messages ``start`` to ``end`` of the log out of the view, not out of the file.
+        """Removes the messages ``start`` to ``end`` of the log from the view, not from the file.
 
-        What stood for any of them goes with them, and ``note``, if given, stands in the place of
-        all that went.
+        Messages of the view that stood for any of them are removed too. ``note``, if given,
+        replaces all of them.
 
         Raises:
             MessageError: If there are no such messages, or the note is not JSON.
@@ -216,10 +217,10 @@ class Transcript:
             self._set(view, lines)
 
     def resume(self, format: str | None = None) -> list[Any]:
-        """The view as a provider takes it, after a crash at any moment.
+        """Returns a valid view, after a crash at any moment.
 
-        A call whose result was not written any more gets one that says so, as ``ullage.repair``
-        does; repairs are stored as the view.
+        A call whose result was not written gets one that says so, as in ``ullage.repair``. The
+        repairs are stored as the view.
 
         Raises:
             MessageError: If the messages cannot be read.
@@ -237,21 +238,21 @@ class Transcript:
             return mended
 
     def export(self, path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> None:
-        """Copies the whole file, before a compaction say.
+        """Copies the whole file, for example before a compaction.
 
         Raises:
-            StoreError: If there is a file already, or it cannot be written.
+            StoreError: If the target exists, or cannot be written.
         """
         self._check_process()
         self._file.export(os.fsdecode(path))
 
     def close(self) -> None:
-        """Flushes the file as ``fsync`` says, and lets others open it.
+        """Flushes the file according to ``fsync``, and allows others to open it.
 
-        In a child that was forked off it does nothing: the file is its parent's.
+        In a forked child it does nothing, because the file is its parent's.
 
         Raises:
-            StoreError: If it cannot be flushed; it is closed all the same.
+            StoreError: If it cannot be flushed. It is closed anyway.
         """
         if os.getpid() == self._process:
             self._file.close()
@@ -287,7 +288,7 @@ class Transcript:
         self._copies |= copied
 
     def _check_process(self) -> None:
-        # Before any lock: a thread of the parent may have held it when the child was made.
+        # Before any lock, because a thread of the parent may have held it at the fork.
         if os.getpid() != self._process:
             raise StoreError(
                 f"{self._path} was opened in another process, before a fork; open it in this one"
@@ -301,7 +302,7 @@ class Transcript:
         self._log.append(message)
 
     def _lose(self, record: str) -> None:
-        """Keeps the place of what cannot be read, if that was a message."""
+        """Keeps the place of an unreadable line, if it was a message."""
         if not record.startswith(_RECORD) or record.startswith(_WRAPPED):
             self._digests.append("")
             self._log.append(_LOST)
@@ -319,7 +320,7 @@ class Transcript:
             raise ValueError(f"nobody knows a record of the kind {value[_OWN]!r}")
 
     def _see(self, value: dict[str, Any], copies: dict[str, Any]) -> None:
-        # Also those of a view that cannot be used: later ones refer to them.
+        # Also the copies of an unusable view, because later views refer to them.
         for item in value["items"]:
             if isinstance(item, dict) and "message" in item:
                 copies[item["copy"]] = item["message"]

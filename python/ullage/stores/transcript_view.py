@@ -17,7 +17,7 @@ class Entry(NamedTuple):
         message: The message.
         start: The first message of the log that it stands for.
         end: The one after the last; ``start`` if it stands for none, such as a note between two.
-        copy: The digest of a message that is not as in the log; None of one that is.
+        copy: The digest of a message that differs from the log; None if it does not.
     """
 
     message: Any
@@ -26,11 +26,11 @@ class Entry(NamedTuple):
     copy: str | None
 
     def same(self) -> tuple[int, int, str | None]:
-        """The fields that equal entries of a file share."""
+        """Returns the fields that are the same in equal entries."""
         return self.start, self.end, self.copy
 
     def goes_with(self, start: int, end: int) -> bool:
-        """True if it goes when these messages are hidden: it stands for any, or stands within."""
+        """True if hiding these messages removes it: it stands for one of them, or is among them."""
         if self.start == self.end:
             return start < self.start < end
         return self.start < end and start < self.end
@@ -44,9 +44,10 @@ def ranges(
 ) -> list[tuple[int, int]]:
     """Returns the log messages that each message stands for, up to ``end``. O(messages).
 
-    A message of the view stands for what it stood for, and one of the log (``places`` has them by
-    identity, in order) for itself. As many others as there are messages missing between two of
-    these stand for one each; more or fewer stand for all that is missing, since nobody can tell.
+    A known message of the view stands for the same messages as before. A message of the log
+    (``places`` has them by identity, in order) stands for itself. If there are as many new messages
+    as missing ones between two of these, each stands for one. Otherwise each stands for all missing
+    ones, because nothing tells them apart.
     """
     standing: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for entry in view:
@@ -55,14 +56,14 @@ def ranges(
     behind = unknown = 0
 
     def settle(before: int) -> None:
-        """The unknown ones, which are between these places."""
+        """Assigns the new messages between these places."""
         if before - behind == unknown:
             found.extend((place, place + 1) for place in range(behind, before))
         else:
             found.extend([(behind, max(behind, before))] * unknown)
 
     for message in messages:
-        # The same object may stand in the log twice.
+        # The same object may be in the log twice.
         known = standing.get(id(message)) or [
             (place, place + 1) for place in places.get(id(message), ())
         ]
@@ -80,12 +81,12 @@ def ranges(
 def items_of(
     view: Sequence[Entry], copies: Container[str], lines: Mapping[str, str]
 ) -> tuple[str, set[str]]:
-    """A view as the items of a record, and the copies that are written with it.
+    """Returns a view as the items of a record, and the copies to write with it.
 
     Args:
         view: The view.
-        copies: Copies that are in the file already.
-        lines: Those that may not be, as lines.
+        copies: Copies that are already in the file.
+        lines: Copies that may be new, as lines.
     """
     items: list[str] = []
     copied: set[str] = set()
@@ -109,12 +110,12 @@ def items_of(
 
 
 def entries_of(items: Sequence[Any], log: Sequence[Any], copies: Mapping[str, Any]) -> list[Entry]:
-    """The view that these items of a record are.
+    """Returns the view of the items of a record.
 
     Raises:
-        ValueError: If there are no such messages in the log.
+        ValueError: If the log has no such messages.
         LookupError: If there is no such copy.
-        TypeError: If these are no items.
+        TypeError: If these are not items.
     """
     view: list[Entry] = []
     for item in items:

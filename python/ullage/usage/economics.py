@@ -1,4 +1,4 @@
-"""``Economics``: what a compaction costs and saves at a provider that caches prompts."""
+"""``Economics``: the cost and the savings of a compaction at a provider that caches prompts."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class PlanCost:
     """The cost and the savings of a plan, while the provider has the history in its cache.
 
     Attributes:
-        unchanged: Tokens in front of the first change, which stay in the cache.
-        rewritten: Tokens from the first change on, which must be written into it again.
-        saved: Tokens that each later request is shorter by.
-        once: What writing again costs more than reading would have: once, at the next request.
-        each: What each request costs less from then on, the next one included.
+        unchanged: Tokens before the first change, which stay in the cache.
+        rewritten: Tokens from the first change on, which must be cached again.
+        saved: Tokens that each later request saves.
+        once: The extra cost of caching again instead of reading, once, at the next request.
+        each: The savings of each request from then on, the next one included.
         pays_back_after: The number of requests after which the plan has cost less than doing
             nothing, or None if it never does.
     """
@@ -51,14 +51,14 @@ class PlanCost:
 class Economics:
     """The prices of a model's tokens.
 
-    The defaults are factors alone, in millions of tokens of plain input, and those of Anthropic's
-    cache, by which a change of the prompt costs most.
+    The defaults are factors only, in millions of tokens of plain input. They are those of
+    Anthropic's cache, where a change of the prompt costs most.
 
     Attributes:
         input: The price of a million tokens of plain input.
         output: The price of a million tokens of output.
-        cache_write: What a token costs that is written into the cache, as a multiple of ``input``.
-        cache_read: What a token costs that is read from it, likewise.
+        cache_write: The price of a token written into the cache, as a multiple of ``input``.
+        cache_read: The price of a token read from it, likewise.
     """
 
     input: float = 1.0
@@ -99,7 +99,7 @@ class Economics:
         Args:
             plan: The plan.
             messages: The messages that it was made for, before it is applied.
-            counter: What the plan was counted with.
+            counter: The counter of the plan.
 
         Raises:
             PolicyError: If a price is negative or no number.

@@ -1,4 +1,4 @@
-"""The prices that are built in, for who has no table: the last that a ``ModelCatalog`` asks."""
+"""The built-in prices, the last source of a ``ModelCatalog``."""
 
 from __future__ import annotations
 

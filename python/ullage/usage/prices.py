@@ -1,4 +1,4 @@
-"""Prices of models: a caller's own, and those in the tables that others keep."""
+"""Prices of models: a caller's own, and those in tables of others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ullage._core import PolicyError, longest_beginning
 from ullage.models.tables import MAKERS, entries_of
 
-# The tables differ in what a price is for: models.dev's are for so many tokens, litellm's for one.
+# models.dev's prices are for this number of tokens, litellm's for one token.
 _MILLION = 1_000_000
 
 
@@ -31,7 +31,7 @@ class Prices(NamedTuple):
         return None if given is None or made is None else cls(given, made, write, read)
 
     def times(self, factor: int) -> Prices:
-        """Each price so many times."""
+        """Returns the prices multiplied by a factor."""
         write, read = (None if p is None else p * factor for p in self[2:])
         return Prices(self.input * factor, self.output * factor, write, read)
 
@@ -47,10 +47,10 @@ def row_of(model: str, rows: Mapping[str, Prices]) -> tuple[str, Prices] | None:
 
 
 def given(rows: Any) -> dict[str, Prices]:
-    """A caller's prices, checked: ``Prices``, or mappings with its fields, by id or its beginning.
+    """Returns a caller's checked prices by id or its beginning: ``Prices``, or mappings.
 
     Raises:
-        PolicyError: If they are of another form.
+        PolicyError: If they have another form.
     """
     if not isinstance(rows, Mapping):
         raise PolicyError(f"prices: it is a {type(rows).__name__}, not a dict")
@@ -78,9 +78,10 @@ def _price(value: Any) -> float | None:
 
 
 def models_dev(content: Any) -> dict[str, Prices]:
-    """The prices in models.dev's ``api.json`` by id, with and without the provider before it.
+    """Returns the prices of models.dev's ``api.json`` by id, with and without the provider.
 
-    An id without provider is its maker's; where several serve it and none made it, the dearest.
+    An id without a provider has the prices of its maker. If no maker is among its providers, it has
+    the highest prices.
     """
     names = ("input", "output", "cache_write", "cache_read")
     qualified: dict[str, Prices] = {}

@@ -1,4 +1,4 @@
-"""``Usage``: what model calls used, as numbers that can be added."""
+"""``Usage``: the usage of model calls, as numbers that can be added."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Usage:
         calls: Number of calls.
         prompt: Tokens of the prompts, cached ones included.
         candidates: Tokens of the answers, without reasoning.
-        cached: What of the prompts was read from the provider's cache.
+        cached: Tokens of the prompts that were read from the provider's cache.
         thoughts: Tokens of reasoning.
-        tool_prompt: Tokens of what tools that run at the provider put into the prompt.
-        cache_written: What of the prompts was written into the provider's cache.
+        tool_prompt: Tokens that tools of the provider added to the prompt.
+        cache_written: Tokens of the prompts that were written into the provider's cache.
         nanoseconds: Time until the last piece of the answers.
-        estimated: Tokens among these that are estimated, since the provider reported none.
+        estimated: Tokens among these that are estimated, because the provider reported none.
     """
 
     calls: int = 0
@@ -46,7 +46,7 @@ class Usage:
 
     @property
     def output(self) -> int:
-        """Tokens that came out, reasoning included, which providers charge as output."""
+        """Tokens of the answers with reasoning, which providers charge as output."""
         return self.candidates + self.thoughts
 
     @property
@@ -66,7 +66,7 @@ class Usage:
         return Usage(*map(sub, _numbers(self), _numbers(other)))
 
     def at_least(self, other: Usage) -> Usage:
-        """The larger of each number."""
+        """Returns the larger of each number."""
         return Usage(*map(max, _numbers(self), _numbers(other)))
 
     def cost(self, prices: Prices) -> float:

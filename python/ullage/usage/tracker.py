@@ -1,4 +1,4 @@
-"""``UsageTracker``: what sessions have used and what it cost, with a budget that is kept."""
+"""``UsageTracker``: the usage and the cost of sessions, and a budget for each."""
 
 from __future__ import annotations
 
@@ -27,39 +27,39 @@ DEFAULT_PRICES = Prices(0.50, 2.00, None, None)
 # Sessions that are remembered. One takes about a kilobyte, and a process works on far fewer.
 _SESSIONS = 1_024
 
-# Pairs of agent and model that are told apart, in a session and in all of them; names that are made
-# up for each run would otherwise grow without end. What comes after has the name below.
+# Pairs of agent and model that are counted separately, in a session and in all of them. A new name
+# for each run would otherwise grow without end. Further pairs have the name below.
 _MOST_ROWS = 64
 _MOST_ROWS_IN_ALL = 1_024
 OTHERS = "(others)"
 
 _NOTHING = Usage()
 
-# Of a session, what each of its agents used with each model.
+# The usage of a session by agent and model.
 _Rows = dict[tuple[str, str], Usage]
 
 
 class UsageTracker:
-    """Adds up what model calls use: by session, by agent, by model, and in all.
+    """Adds up the usage of model calls: by session, by agent, by model, and in total.
 
-    Any number of threads may use one tracker; tokens and times are whole numbers, so the sums are
-    exact in any order. Costs are made from the sums when they are asked for.
+    Any number of threads may use one tracker. Tokens and times are whole numbers, so the sums are
+    exact in any order. Costs are computed from the sums.
 
-    A session of ADK is named ``app/user/session``; its own id is enough where no other session has
-    it. A session that is not known has used nothing.
+    A session of ADK is named ``app/user/session``. Its own id is enough if no other session has it.
+    An unknown session has used nothing.
 
-    Memory is bounded: of more than ``sessions`` sessions those that were used longest ago are
-    forgotten, but for their part in the sum of all. Of one session 64 pairs of agent and model are
-    told apart (1,024 of all), and the rest counted as ``"(others)"``.
+    Memory is bounded. Above ``sessions`` sessions, the least recently used ones are forgotten,
+    except for their part in the total. A session has at most 64 pairs of agent and model (the total
+    1,024). The rest is counted as ``"(others)"``.
 
     Args:
         budget: The most tokens, in and out, that a session may use; 0 for no limit.
-        catalog: Where prices come from: ``ModelCatalog(prices={...})`` for one's own.
+        catalog: The source of prices: ``ModelCatalog(prices={...})`` for your own.
         default: The prices of a model that the catalog does not know.
         sessions: Number of sessions that are remembered.
 
     Raises:
-        PolicyError: If an argument is not what it should be, or an id is that of several sessions.
+        PolicyError: If an argument is invalid, or several sessions have the id.
     """
 
     def __init__(
@@ -89,10 +89,10 @@ class UsageTracker:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **settings: Any) -> Self:
-        """A tracker with the budget in ``SRE_AGENT_TOKEN_BUDGET``; none where it is not set.
+        """Returns a tracker with the budget in ``SRE_AGENT_TOKEN_BUDGET``, or without one.
 
         Raises:
-            PolicyError: If what is set is no number: who sets a limit wants it kept.
+            PolicyError: If the variable is not a number, because a limit must not be ignored.
         """
         said = (os.environ if environ is None else environ).get(BUDGET_VARIABLE, "").strip()
         try:
@@ -102,18 +102,18 @@ class UsageTracker:
         return cls(budget, **settings)
 
     def record(self, session: str, agent: str, model: str, usage: Usage) -> None:
-        """Adds what was used."""
+        """Adds usage."""
         with self._lock:
             _add(self._rows(session), agent, model, usage, _MOST_ROWS)
             _add(self._all, agent, model, usage, _MOST_ROWS_IN_ALL)
 
     def restore(self, session: str, used: Iterable[tuple[str, str, Usage]]) -> bool:
-        """Takes over what a session used before this tracker knew it, if it does not know it.
+        """Adds the earlier usage of a session, if the tracker does not know the session.
 
-        It counts towards the budget of the session, and not to the sum of all.
+        It counts towards the budget of the session, and not to the total.
 
         Returns:
-            True if it was unknown.
+            True if the session was unknown.
         """
         with self._lock:
             if session in self._sessions:
@@ -139,18 +139,18 @@ class UsageTracker:
         return sum(used.cost(self.prices(model)) for model, used in rows)
 
     def prices(self, model: str) -> Prices:
-        """The prices that a model's usage is charged at."""
+        """Returns the prices of a model's usage."""
         return self._catalog.prices(model) or self._default
 
     def is_over_budget(self, session: str | None = None) -> bool:
-        """True if a session has used up its budget; without one named, whether all together have.
+        """True if a session has used up its budget, or all sessions together if none is named.
 
-        The budget is of tokens that were used, so the call that exceeds it is the last one.
+        The budget counts used tokens, so the call that exceeds it is the last one.
         """
         return self.budget > 0 and self.usage(session).total >= self.budget
 
     def paused(self, session: str | None = None) -> str:
-        """Returns the agent's answer in place of the model once the budget is used up."""
+        """Returns the answer in place of the model's once the budget is used up."""
         return (
             f"Investigation paused: token budget exhausted ({self.usage(session).total:,} /"
             f" {self.budget:,} tokens used). Please summarize findings with available data."
