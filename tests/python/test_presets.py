@@ -36,13 +36,13 @@ def strands():
     strands = needs_host("strands")
     manager = strands.MappingConversationManager()
     agent = SimpleNamespace(messages=[], model=None)
-    engines = manager._engines(agent)
+    layers = manager._layers(agent)
+    window, tokens = layers._window.policy, layers.engine.policy
     # The cascade's two engines share the work: one the number of messages, one their tokens.
-    stages, most = engines.reduction.policy.stages, engines.window.policy.max_messages
-    assert engines.window.policy.stages == ["window"]
-    assert engines.reduction.policy.max_messages is None
-    policy = engines.reduction.policy.replace(max_messages=most)
-    assert policy == engines.window.policy.replace(stages=stages)
+    assert window.stages == ["window"]
+    assert tokens.max_messages is None
+    policy = tokens.replace(max_messages=window.max_messages)
+    assert policy == window.replace(stages=tokens.stages)
     # The preset's high mark is the hook's; the engines act by themselves where it did not help.
     assert policy.high == policy.escalate
     return policy.replace(high=manager.settings.prompt_telemetry_threshold)
