@@ -189,14 +189,14 @@ def test_what_replaces_a_message_its_content_a_block_or_its_pin_is_seen():
         messages = row()
         remembered = MessageSnapshot(messages)
         assert remembered.is_prefix_of([*messages, ANSWER])
-        assert remembered.kept_at_end(messages) == 3
+        assert remembered.count_at_end(messages) == 3
         change(messages)
         assert not remembered.is_prefix_of(messages)
-        assert remembered.kept_at_end(messages) == kept
+        assert remembered.count_at_end(messages) == kept
     remembered = MessageSnapshot(messages)
     remembered.forget(2)
     unpin(messages)
-    assert remembered.kept_at_end(messages) == 0
+    assert remembered.count_at_end(messages) == 0
 
 
 def test_what_is_nested_beyond_comparing_counts_as_changed():

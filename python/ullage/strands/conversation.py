@@ -39,8 +39,8 @@ from ullage.strands.estimate import prompt_token_limit
 from ullage.strands.layers import (
     Layers,
     LayerSettings,
-    estimated_tokens,
     note_reduction,
+    prompt_estimate,
     reason_of,
     stage_of,
 )
@@ -321,7 +321,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         with mark_reduction(agent):
             self._begin(agent)
             reason, before, messages = reason_of(agent, error), len(agent.messages), agent.messages
-            tokens, engine = estimated_tokens(agent), self.engine_for(agent)
+            tokens, engine = prompt_estimate(agent), self.engine_for(agent)
             if error is not None:
                 self._states.of(agent).refusals.add(error)
                 # A large result goes first, also one that has just come.
@@ -335,7 +335,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             else:
                 report = yield from compaction(agent, engine, messages, hard=True)
                 stage = stage_of(report)
-        if (len(agent.messages), estimated_tokens(agent)) != (before, tokens):
+        if (len(agent.messages), prompt_estimate(agent)) != (before, tokens):
             note_reduction(agent, stage, reason, before, tokens)
         elif self.engine is None and before <= self.preserve_first + self.preserve_last + 1:
             raise ContextWindowOverflowException(

@@ -44,7 +44,7 @@ def identify(messages: list[Any], known: Iterable[Any]) -> None:
             message["tracking_id"] = str(uuid4())
 
 
-def mapped(function: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+def map_items(function: Callable[[Any], Any], items: list[Any]) -> list[Any]:
     """Returns the values of a function as a list, or the same list if it changes no item."""
     values = [*map(function, items)]
     return items if all(map(is_, values, items)) else values

@@ -180,14 +180,14 @@ class Layers:
             if id(messages[index]) in seen:
                 continue
             try:
-                mapped = mapper(messages[index], index, messages)
+                new = mapper(messages[index], index, messages)
             except Exception:
                 # A mapper of somebody else's. Its failure must not end the agent.
                 logger.exception("message=<%d> | the mapper failed, the message stays", index)
                 continue
             # A mapper may return None to leave a message out; a call would lose its result.
-            if mapped is not None and mapped is not messages[index]:
-                changed[index] = mapped
+            if new is not None and new is not messages[index]:
+                changed[index] = new
         if changed:
             logger.info("LAYER 2 COMPRESSION: Compressing %d tool result(s)", len(changed))
             messages[:] = [changed.get(index, message) for index, message in enumerate(messages)]
@@ -231,7 +231,7 @@ def stage_of(report: Report) -> Stage:
     return "sliding" if report.summary is None else "summarizing"
 
 
-def estimated_tokens(agent: Any) -> int | None:
+def prompt_estimate(agent: Any) -> int | None:
     """Returns the tokens of the next prompt, or None if the messages cannot be read."""
     try:
         return _estimate_prompt_tokens(agent)
@@ -261,7 +261,7 @@ def note_reduction(
         "before_messages": before,
         "after_messages": after,
         "before_tokens": tokens,
-        "after_tokens": estimated_tokens(agent),
+        "after_tokens": prompt_estimate(agent),
         "removed_messages": max(0, before - after),
     }
     known = getattr(agent, "_context_reduction_events", None)

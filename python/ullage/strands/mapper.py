@@ -8,7 +8,7 @@ from itertools import accumulate, islice
 from typing import Any
 
 from ullage.compression import CompressionMetadata
-from ullage.strands.history import mapped
+from ullage.strands.history import map_items
 from ullage.strands.settings import (
     DEFAULT_CHAR_TO_TOKEN_RATIO,
     TOOL_COMPRESS_SAMPLE_CHARS,
@@ -67,7 +67,7 @@ class LargeToolResultMapper:
         content = message.get("content") if isinstance(message, dict) else None
         if not isinstance(content, list):
             return message
-        new = mapped(self._map_block, content)
+        new = map_items(self._map_block, content)
         return message if new is content else {**message, "content": new}
 
     @property
@@ -175,7 +175,7 @@ class LargeToolResultMapper:
             values = {key: self._shorten(each) for key, each in value.items()}
             return value if all(values[key] is value[key] for key in value) else values
         if isinstance(value, list):
-            return mapped(self._shorten, value)
+            return map_items(self._shorten, value)
         return value
 
 

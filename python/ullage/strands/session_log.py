@@ -75,7 +75,7 @@ class SessionLog:
     def find_tail(self, messages: list[Message]) -> None:
         """Finds again where the tail of the conversation begins: one pass over the tail."""
         self.begin(messages)
-        kept = self._tail.kept_at_end(messages)
+        kept = self._tail.count_at_end(messages)
         gone = len(self._tail) - kept
         self.offset += gone
         self._tail.forget(gone)
@@ -141,7 +141,7 @@ class SessionLog:
         if length is not None:
             is_filled = any(_FILLER in str(message.get("content")) for message in tail)
             if is_filled or self.offset + len(tail) != length:
-                tail = tail[len(tail) - _logged_at_end(agent, tail, length) :]
+                tail = tail[len(tail) - _count_in_log(agent, tail, length) :]
             self.offset = length - len(tail)
             self.head = messages[: len(messages) - len(tail)]
         self._tail.add(tail)
@@ -159,7 +159,7 @@ def _length_of_log(agent: Any) -> int | None:
     return number + 1 if isinstance(number, int) else None
 
 
-def _logged_at_end(agent: Any, messages: list[Message], length: int) -> int:
+def _count_in_log(agent: Any, messages: list[Message], length: int) -> int:
     """Returns how many messages at the end are also at the end of the log; 0 if it is not read."""
     sessions = agent._session_manager  # noqa: SLF001
     try:

@@ -37,8 +37,8 @@ class MessageSnapshot:
         """Appends messages to the row."""
         new = [*messages]
         self.messages += new
-        self._contents += map(_copied, new)
-        self._pinned |= _pinned(new)
+        self._contents += map(_content_copy, new)
+        self._pinned |= _pin_ids(new)
 
     def forget(self, oldest: int) -> None:
         """Forgets so many of the oldest messages."""
@@ -51,7 +51,7 @@ class MessageSnapshot:
         count = len(self.messages)
         return count <= len(messages) and self._equals(messages[:count])
 
-    def kept_at_end(self, messages: list[Any]) -> int:
+    def count_at_end(self, messages: list[Any]) -> int:
         """Returns how many messages at the end are at the end of the row too, unchanged."""
         count = len(self.messages)
         if count <= len(messages) and self._equals(messages[len(messages) - count :]):
@@ -75,7 +75,7 @@ class MessageSnapshot:
         return (
             is_same(self.messages, messages)
             and is_same(self._contents, _contents(messages))
-            and _pinned(messages) == self._pinned
+            and _pin_ids(messages) == self._pinned
         )
 
 
@@ -119,10 +119,10 @@ def _contents(messages: list[Any]) -> list[Any]:
         return [message.get("content") for message in messages]
 
 
-def _copied(message: Any) -> Any:
+def _content_copy(message: Any) -> Any:
     content = message.get("content")
     return [*content] if isinstance(content, list) else content
 
 
-def _pinned(messages: list[Any]) -> set[int]:
+def _pin_ids(messages: list[Any]) -> set[int]:
     return {id(one) for one in messages if "metadata" in one and has_pin(one)}

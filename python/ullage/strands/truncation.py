@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ullage import TokenCounter
-from ullage.strands.history import mapped
+from ullage.strands.history import map_items
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -37,7 +37,7 @@ def truncate_results(messages: list[Any], spared: Container[int]) -> bool:
     for index, message in enumerate(messages):
         size = _tokens(message)
         whole += size
-        content = mapped(_truncate_block, message["content"])
+        content = map_items(_truncate_block, message["content"])
         if index not in spared and content is not message["content"]:
             shorter = {**message, "content": content}
             found.append((_tokens(shorter) - size, index, shorter))
@@ -60,7 +60,7 @@ def _truncate_block(block: Any) -> Any:
     if result is None:
         return block
     items = result.get("content") or []
-    shorter = mapped(_truncate_item, items)
+    shorter = map_items(_truncate_item, items)
     return block if shorter is items else {**block, "toolResult": {**result, "content": shorter}}
 
 
