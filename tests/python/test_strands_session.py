@@ -17,8 +17,6 @@ from strands.agent.conversation_manager import NullConversationManager
 from strands.hooks import AgentInitializedEvent, MessageAddedEvent
 from strands.session.file_session_manager import FileSessionManager
 from strands.session.repository_session_manager import RepositorySessionManager
-from strands.session.session_repository import SessionRepository
-from strands.types.session import Session, SessionAgent, SessionMessage
 
 from tests.python.players import TASK, Player, fetch
 from ullage.strands.session import RestorableConversationManager
@@ -109,59 +107,17 @@ def append(messages, _random):
         messages.append({"role": "assistant", "content": [{"text": "of"}]})
 
 
-class Memory(SessionRepository):
-    """Another repository: JSON texts in a dict, as a database would have them."""
-
-    def __init__(self):
-        self.rows: dict[tuple[Any, ...], str] = {}
-
-    def _put(self, key, value):
-        self.rows[key] = json.dumps(value.to_dict())
-
-    def _get(self, key, kind):
-        return kind.from_dict(json.loads(self.rows[key])) if key in self.rows else None
-
-    def create_session(self, session, **_):
-        self._put(("session",), session)
-        return session
-
-    def read_session(self, session_id, **_):
-        return self._get(("session",), Session)
-
-    def create_agent(self, session_id, session_agent, **_):
-        self._put(("agent", session_agent.agent_id), session_agent)
-
-    def read_agent(self, session_id, agent_id, **_):
-        return self._get(("agent", agent_id), SessionAgent)
-
-    def update_agent(self, session_id, session_agent, **_):
-        self.create_agent(session_id, session_agent)
-
-    def create_message(self, session_id, agent_id, session_message, **_):
-        self._put(("message", agent_id, session_message.message_id), session_message)
-
-    def read_message(self, session_id, agent_id, message_id, **_):
-        return self._get(("message", agent_id, message_id), SessionMessage)
-
-    def update_message(self, session_id, agent_id, session_message, **_):
-        self.create_message(session_id, agent_id, session_message)
-
-    def list_messages(self, session_id, agent_id, limit=None, offset=0, **_):
-        keys = sorted(k for k in self.rows if k[:2] == ("message", agent_id))
-        return [self._get(key, SessionMessage) for key in keys[offset:]]
-
-
 class Place:
     """The folder of a session. Another process would find a copy of it."""
 
     def __init__(self, kind, folder):
-        self.kind, self.folder, self.memory = kind, folder, Memory()
+        self.kind, self.folder = kind, folder
 
     def session(self):
-        if self.kind == "file":
-            return FileSessionManager("s", storage_dir=str(self.folder))
-        if self.kind == "repository":
-            return RepositorySessionManager("s", self.memory)
+        if self.kind != "snapshot":
+            files = FileSessionManager("s", storage_dir=str(self.folder))
+            # A manager that knows its log by the interface of repositories alone, and one that is both.
+            return files if self.kind == "file" else RepositorySessionManager("s", files)
         storage = LocalFileStorage(str(self.folder))
         return SnapshotSessionManager("s", storage=storage, save_latest_on="message")
 
@@ -169,7 +125,6 @@ class Place:
         other = Place(self.kind, folder)
         if self.folder.exists():
             shutil.copytree(self.folder, folder)
-        other.memory.rows = dict(self.memory.rows)
         return other
 
 
