@@ -14,6 +14,8 @@ from ullage.page.plot import Plot, columns
 from ullage.page.style import DARK, LIGHT
 from ullage.page.text import plain, safe
 from ullage.report.recorded import SentRequest
+from ullage.report.timeline import Timeline
+from ullage.stores.readable import transcript_as_text
 
 from .recorded_sessions import HOSTILE, ask, record
 
@@ -45,29 +47,97 @@ def test_a_page_of_any_text_is_well_formed_and_holds_no_script(tmp_path):
     page.encode("utf-8")
 
 
+def text_in(element):
+    return "".join(element.itertext()).removeprefix("\n")
+
+
+def readable(store, reference):
+    content = store.get(reference)
+    content = transcript_as_text(content) if "transcript-" in reference else content
+    return plain(content.decode("utf-8", "surrogatepass"))
+
+
 def test_a_piece_unfolds_to_all_that_was_stored(tmp_path):
     recorder, store = played(tmp_path)
     found = elements(recorder.html())
     shown = {
-        element.attrib["id"]: "".join(element.find("pre").itertext()).removeprefix("\n")
+        element.attrib["id"]: text_in(element.find(".//pre"))
         for element in found
         if element.attrib.get("class") == "piece"
     }
     assert set(shown) == set(store.list())
     for reference, text in shown.items():
-        assert text == plain(store.get(reference).decode("utf-8", "surrogatepass"))
+        assert text == readable(store, reference)
 
 
-def test_every_change_says_why_and_leads_to_its_piece(tmp_path):
+def sides(page):
+    """What was done, the reference, and the heads and texts of each piece with two sides."""
+    for piece in elements(page):
+        if piece.attrib.get("class") == "piece" and piece.find("div") is not None:
+            parts = piece.find("div")
+            assert [text_in(part.find("h4")) for part in parts] == [
+                "The original", "What the model sees instead",
+            ]  # fmt: skip
+            texts = [part.find("pre") for part in parts]
+            shown = [None if text is None else text_in(text) for text in texts]
+            yield text_in(piece.find("summary")), piece.attrib.get("id"), *shown
+
+
+def test_every_change_shows_the_original_and_what_the_model_sees(tmp_path):
+    recorder = ullage.Recorder(tmp_path / "run.jsonl", texts=True)
+    store = ullage.FileStore(tmp_path / "store")
+    messages = record(recorder, store, text="a line of a log " * 40, window=8_000)
+    page = recorder.html()
+    changed = [found for found in sides(page) if " tokens " in found[0] and ": " in found[0]]
+    removed = [found for found in changed if " removed, " in found[0]]
+    assert removed
+    for summary, reference, original, instead in removed:
+        assert re.match(r"messages? \d+.* → .* tokens \w+: .+; [\d,]+ bytes", summary)
+        assert original == readable(store, reference)
+        assert reference in instead
+        assert original != instead
+    # The newest note is the one that the agent has.
+    assert removed[-1][3] in str(messages).replace("\\n", "\n")
+    (arrived,) = (found for found in sides(page) if found[0].startswith("look: "))
+    assert arrived[2] == readable(store, arrived[1])
+    assert arrived[1] in arrived[3]
+    # A page that is drawn from the file is the same.
+    again = ullage.Recorder(tmp_path / "run.jsonl").html(store=store)
+    assert again == page
+
+
+def test_compactions_come_first_and_arrivals_are_folded(tmp_path):
     recorder, _ = played(tmp_path)
-    found = elements(recorder.html())
-    pieces = {one.attrib["id"] for one in found if one.attrib.get("class") == "piece"}
-    lists = [one for one in found if one.attrib.get("class") == "changes"]
-    assert lists
-    for item in (item for one in lists for item in one):
-        text = "".join(item.itertext())
-        assert re.match(r"\w+: messages? \d+.* → .* tokens \(.+\); ", text)
-        assert item.find("a").attrib["href"].removeprefix("#") in pieces
+    page = recorder.html()
+    assert page.index('id="compaction-1"') < page.index('id="arrivals"')
+    (arrivals,) = (one for one in elements(page) if one.attrib.get("id") == "arrivals")
+    assert arrivals.tag == "details"
+    assert "open" not in arrivals.attrib
+    assert re.search(r"1 result, [\d,]+ tokens saved", text_in(arrivals.find("summary")))
+
+
+def test_a_recording_has_no_text_of_a_message_unless_that_is_asked_for(tmp_path):
+    secret = "the secret of this line"
+    for texts in (False, True):
+        file = tmp_path / f"{texts}.jsonl"
+        recorder = ullage.Recorder(file, texts=texts)
+        record(recorder, ullage.MemoryStore(), text=f"{secret} " * 8, window=2_000)
+        assert (secret in file.read_text()) is texts
+        assert ("give the Recorder texts=True" in recorder.html()) is not texts
+
+
+def test_savings_are_compared_with_what_could_have_been_sent():
+    recorder = ullage.Recorder()
+    record(recorder, ullage.MemoryStore(), text="a line of a log " * 8)
+    line = Timeline.of(recorder.entries, ullage.Economics())
+    window = recorder.window or 0
+    sent = sum(step.prompt for step in line.steps)
+    could = sum(min(step.without, window) for step in line.steps)
+    assert could < sum(step.without for step in line.steps), "the history outgrows the window"
+    page = recorder.html()
+    assert f"{1 - sent / could:.1%}<small>of {could:,} that fit the window" in page
+    refused = next(n for n, step in enumerate(line.steps, 1) if step.without > window)
+    assert f"without ullage, request {refused} is refused" in page
 
 
 def test_a_piece_is_linked_where_it_is(tmp_path):

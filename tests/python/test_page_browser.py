@@ -11,7 +11,7 @@ from ullage.page import Line
 
 from . import chromium
 from .recorded_sessions import HOSTILE, record
-from .test_page import contrast
+from .test_page import contrast, readable
 from .test_replay import long_session
 
 pytestmark = pytest.mark.skipif(
@@ -38,7 +38,8 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    recorder, store = ullage.Recorder(name=HOSTILE), ullage.FileStore(folder / "store")
+    recorder = ullage.Recorder(name=HOSTILE, texts=True)
+    store = ullage.FileStore(folder / "store")
     record(recorder, store)
     others = [Line("no management", "other", [2_000, 5_000, 12_000], is_cut_short=True)]
     page = folder / "report.html"
@@ -75,6 +76,43 @@ def test_a_page_fits_asks_for_nothing_and_complains_of_nothing(
     assert browser.complaints == []
     assert browser.run("document.scripts.length") == 0
     assert browser.run("document.title").startswith("ullage")
+
+
+# Texts that are drawn over one another, in a figure or its keys.
+COLLIDING = """[...document.querySelectorAll('figure')].flatMap(figure => {
+  const boxes = [...figure.querySelectorAll('text, .key li, figcaption')]
+    .filter(e => e.textContent && !e.closest('.key svg'))
+    .map(e => [e.textContent, e.getBoundingClientRect()]);
+  return boxes.flatMap(([a, one], at) => boxes.slice(at + 1).filter(([b, other]) =>
+    one.left < other.right && other.left < one.right && one.top + 2 < other.bottom
+    && other.top + 2 < one.bottom).map(([b]) => [a, b]));
+})"""
+
+
+@SIZES
+def test_tiles_fill_their_rows_and_no_label_lies_on_another(browser, session, width):
+    browser.open(session[0], width=width)
+    rows = browser.run("""(() => {
+      const all = document.querySelector('.tiles').getBoundingClientRect(), rows = {};
+      for (const tile of document.querySelectorAll('.tiles div')) {
+        const box = tile.getBoundingClientRect();
+        rows[box.top] = Math.max(rows[box.top] ?? 0, box.right);
+      }
+      return Object.values(rows).map(right => Math.abs(right - all.right) < 1);
+    })()""")
+    assert len(rows) >= 2
+    assert all(rows)
+    assert browser.run(COLLIDING) == []
+
+
+@SIZES
+def test_both_texts_of_a_piece_are_side_by_side_where_there_is_room(browser, session, width):
+    browser.open(session[0], width=width)
+    browser.run("document.querySelectorAll('details').forEach(e => e.open = true)")
+    tops = browser.run("""[...document.querySelectorAll('.sides')].map(
+      e => [...e.children].map(side => side.getBoundingClientRect().top))""")
+    assert len(tops) > 3
+    assert {original == instead for original, instead in tops} == {width == DESK}
 
 
 @SCHEMES
@@ -134,6 +172,7 @@ def test_a_piece_unfolds_by_a_click_to_what_is_stored(browser, session):
     browser.open(page, width=PHONE)
     references = browser.run("[...document.querySelectorAll('.piece')].map(e => e.id)")
     assert set(references) == set(store.list())
+    browser.run("document.querySelector('#arrivals').open = true")
     for reference in references[:5]:
         shown = browser.run(f"""(() => {{
           const piece = document.getElementById({json.dumps(reference)});
@@ -141,8 +180,7 @@ def test_a_piece_unfolds_by_a_click_to_what_is_stored(browser, session):
           piece.querySelector('summary').click();
           return piece.querySelector('pre').checkVisibility() && piece.querySelector('pre').textContent;
         }})()""")
-        stored = store.get(reference).decode("utf-8", "surrogatepass")
-        assert shown == ullage.page.text.plain(stored)
+        assert shown == readable(store, reference)
     assert browser.complaints == []
 
 

@@ -75,5 +75,5 @@ class Arrival:
         self._engine.record_shrink(saved)
         operation.shrunk(saved)
         if self._recorder is not None:
-            self._recorder.arrival(tool_name, saved, references_in(shorter))
+            self._recorder.arrival(tool_name, saved, references_in(shorter), shorter)
         return shorter

@@ -1,4 +1,4 @@
-"""Lists the removed pieces of a session, each folded."""
+"""Lists the removed and the shortened pieces of a session, each folded."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from urllib.parse import quote
 
 from ullage._engine.wording import many
 from ullage.page.text import plain, safe
+from ullage.stores.readable import TRANSCRIPT, transcript_as_text
 from ullage.stores.retrieval import discard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ullage.report.recorded import Change, Changes
+    from ullage.report.recorded import Arrived, Change, Changes
     from ullage.stores.protocol import Store
 
 # Of a piece at most so many bytes stand in the page, as a browser takes seconds for a block of
@@ -31,6 +32,8 @@ _DONE = {
     "drop": "without a part",
     "remove": "removed",
 }
+# Stands where a recording has no texts.
+_NO_TEXTS = "Not recorded: give the Recorder texts=True."
 # Letters of it that stand beside its name.
 _PREVIEW = 60
 # More pieces than these are counted, and not listed.
@@ -57,32 +60,86 @@ class Pieces:
         left_out = 0
         for reference in references:
             if reference in self._shown:
-                yield f'<p><a href="#{safe(reference)}">{safe(reference)}</a>, shown above</p>'
+                yield f"<p>{_link(reference)}, shown above</p>"
             elif self._listed >= MOST_PIECES:
                 left_out += 1
             else:
                 self._listed += 1
-                self._shown.add(reference)
                 yield self._piece(reference)
-        if left_out:
-            yield f'<p class="dim">and {many(left_out, "more piece")}, which the store has.</p>'
+        yield from _left_out(left_out)
 
     def changes(self, changes: Changes) -> Iterator[str]:
-        """Describes each changed piece, with a link to it."""
-        yield '<ul class="changes">'
+        """Each changed piece: the original, and what the model sees instead."""
+        left_out = 0
         for change in changes.changes:
-            yield f"<li>{_changed(change)}</li>"
+            if self._listed >= MOST_PIECES:
+                left_out += 1
+                continue
+            self._listed += 1
+            yield self._item(_named(change), change.reference, change.instead, _reason(change))
+        yield from _left_out(left_out)
         if changes.others:
-            yield f"<li>and {many(changes.others, 'smaller change')}</li>"
-        yield "</ul>"
+            yield f'<p class="dim">and {many(changes.others, "smaller change")}</p>'
+
+    def arrived(self, arrived: Iterable[Arrived]) -> Iterator[str]:
+        """Each result that was shortened as it arrived, likewise."""
+        left_out = 0
+        for result in arrived:
+            if self._listed >= MOST_PIECES:
+                left_out += 1
+                continue
+            self._listed += 1
+            reference = result.references[0] if result.references else None
+            name = f"{result.tool}: {many(result.saved, 'token')} saved"
+            yield self._item(name, reference, result.instead)
+            yield from self.listed(result.references[1:])
+        yield from _left_out(left_out)
+
+    def _item(self, name: str, reference: str | None, instead: str | None, reason: str = "") -> str:
+        """A piece that unfolds to both texts, side by side where there is room."""
+        anchor, about = "", [safe(reason)]
+        if reference is None:
+            original = '<p class="dim">Not stored.</p>'
+        elif reference in self._shown:
+            original = f"<p>{_link(reference)}, shown above</p>"
+        else:
+            anchor = f' id="{safe(reference)}"'
+            size, original = self._original(reference)
+            about.append(size)
+        dim = "; ".join(part for part in about if part)
+        return (
+            f'<details class="piece"{anchor}><summary>{safe(name)} <span class="dim">{dim}</span>'
+            f'</summary><div class="sides"><section><h4>The original</h4>{original}</section>'
+            f"<section><h4>What the model sees instead</h4>{self._instead(instead)}</section>"
+            "</div></details>"
+        )
+
+    def _original(self, reference: str) -> tuple[str, str]:
+        """The size and the beginning of what is stored, and its text with its place."""
+        self._shown.add(reference)
+        content, why_not = self._content(reference)
+        place = self._place(reference)
+        if content is None:
+            return "", f'{place}<p class="dim">{safe(why_not)}</p>'
+        if TRANSCRIPT in reference:
+            content = transcript_as_text(content)
+        return _about(content), place + self._body(content)
+
+    def _instead(self, text: str | None) -> str:
+        if text is None:
+            return f'<p class="dim">{_NO_TEXTS}</p>'
+        if not text:
+            return '<p class="dim">Nothing.</p>'
+        if len(text) > self._room:
+            return '<p class="dim">Left out, as the pieces above fill the page.</p>'
+        self._room -= len(text)
+        return _unfolded(text)
 
     def _piece(self, reference: str) -> str:
-        content, why_not = self._content(reference)
-        size = "" if content is None else f' <span class="dim">{_about(content)}</span>'
-        body = f'<p class="dim">{safe(why_not)}</p>' if content is None else self._body(content)
+        size, original = self._original(reference)
         return (
-            f'<details class="piece" id="{safe(reference)}"><summary>{safe(reference)}{size}'
-            f"</summary>{self._place(reference)}{body}</details>"
+            f'<details class="piece" id="{safe(reference)}"><summary>{safe(reference)}'
+            f' <span class="dim">{size}</span></summary>{original}</details>'
         )
 
     def _content(self, reference: str) -> tuple[bytes | None, str]:
@@ -132,19 +189,27 @@ class Pieces:
         return f'<p>Stored in <a href="./{link}">{safe(file.name)}</a></p>'
 
 
-def _changed(change: Change) -> str:
-    """A change in words."""
+def _left_out(count: int) -> Iterator[str]:
+    if count:
+        yield f'<p class="dim">and {many(count, "more piece")}, which the store has.</p>'
+
+
+def _link(reference: str) -> str:
+    return f'<a href="#{safe(reference)}">{safe(reference)}</a>'
+
+
+def _named(change: Change) -> str:
+    """What was done to which messages."""
     if change.end - change.start == 1:
         which = f"message {change.start}"
     else:
         which = f"messages {change.start} to {change.end - 1}"
-    kept = "not stored"
-    if change.reference is not None:
-        reference = safe(change.reference)
-        kept = f'<a href="#{reference}">{reference}</a>'
     done = _DONE.get(change.action, change.action)
-    tokens = f"{change.tokens_before:,} → {change.tokens_after:,} tokens"
-    return safe(f"{change.stage}: {which} {done}, {tokens} ({change.why}); ") + kept
+    return f"{which} {done}, {change.tokens_before:,} → {change.tokens_after:,} tokens"
+
+
+def _reason(change: Change) -> str:
+    return f"{change.stage}: {change.why}"
 
 
 def _about(content: bytes) -> str:

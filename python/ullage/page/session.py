@@ -80,7 +80,7 @@ def _body(
 def _figures(recorder: Recorder, line: Timeline, money: Money) -> Iterator[tuple[str, str, str]]:
     steps = line.steps
     highest = max(step.prompt for step in steps)
-    sent, without = sum(step.prompt for step in steps), sum(step.without for step in steps)
+    sent = sum(step.prompt for step in steps)
     yield "requests", f"{len(steps):,}", f"{sent:,} tokens sent"
     share = f"{highest / recorder.window:.0%} of the window" if recorder.window else "tokens"
     yield "largest request", f"{highest:,}", share
@@ -89,14 +89,26 @@ def _figures(recorder: Recorder, line: Timeline, money: Money) -> Iterator[tuple
     reports = [report for _, report in line.compactions if isinstance(report, Report)]
     spent = time(sum(report.elapsed for report in reports))
     yield "compactions", f"{sum(bool(report.stages) for report in reports):,}", f"took {spent}"
-    if without:
-        yield "tokens not sent", percent(1 - sent / without), f"{without - sent:,} tokens"
+    # No request is larger than the window: the provider refuses it.
+    sendable = sum(min(step.without, recorder.window or step.without) for step in steps)
+    if sendable:
+        says = f"of {sendable:,} that fit the window"
+        yield "tokens not sent", percent(1 - sent / sendable), says
     if sent:
         yield "read from the cache", percent(sum(step.read for step in steps) / sent), "of all sent"
-    cost, full = sum(step.cost for step in steps), sum(step.cost_without for step in steps)
-    if full:
-        says = f"of that without: {cost:,.4g} of {full:,.4g} ({money[0]})"
-        yield "cost of the input", percent(cost / full), says
+    yield _cost_tile(line, recorder.window, money)
+
+
+def _cost_tile(line: Timeline, window: int | None, money: Money) -> tuple[str, str, str]:
+    steps = line.steps
+    cost = sum(step.cost for step in steps)
+    over = (at for at, step in enumerate(steps, 1) if window and step.without > window)
+    refused = next(over, None)
+    if refused is not None:
+        says = f"{money[0]}; without ullage, request {refused:,} is refused"
+    else:
+        says = f"{money[0]}; {sum(step.cost_without for step in steps):,.4g} without ullage"
+    return "cost of the input", f"{cost:,.4g}", says
 
 
 def _all_figures(line: Timeline, money: Money) -> Iterator[str]:
@@ -126,29 +138,38 @@ def _all_figures(line: Timeline, money: Money) -> Iterator[str]:
 
 
 def _removed(line: Timeline, economics: Economics, pieces: Pieces) -> Iterator[str]:
-    yield '<h2 id="removed">What was removed, and where it is</h2>'
+    yield '<h2 id="removed">What was removed, and what the model sees instead</h2>'
     yield (
-        '<p class="dim">Each piece unfolds to what was stored. Characters that are not seen, or'
-        " that turn the direction of a text, stand there by their numbers, as ⟨U+202E⟩.</p>"
+        '<p class="dim">Each piece unfolds to the original and to the text that took its place.'
+        " Invisible characters, and those that change the direction of text, are shown by their"
+        " numbers, as ⟨U+202E⟩.</p>"
     )
-    if line.arrived:
-        yield "<h3>Results that were shortened as they arrived</h3>"
-        whole = (reference for arrived in line.arrived for reference in arrived.references)
-        yield from pieces.listed(whole)
     for number, (request, done) in enumerate(line.compactions, 1):
         yield f'<h3 id="compaction-{number}">Before request {request + 1:,}</h3>'
         if not isinstance(done, Report):
             yield f"<p>No compaction could be made: {safe(done.why)}</p>"
             continue
         yield f"<p>{safe(_told(done, economics))}</p>"
-        if number - 1 in line.changes:
-            yield from pieces.changes(line.changes[number - 1])
         if done.warnings:
             items = "".join(f"<li>{safe(warning)}</li>" for warning in done.warnings)
             yield f'<ul class="warnings">{items}</ul>'
-        yield from pieces.listed(done.references)
+        changes = line.changes.get(number - 1)
+        named: set[str | None] = set()
+        if changes is not None:
+            yield from pieces.changes(changes)
+            named = {change.reference for change in changes.changes}
+        yield from pieces.listed(ref for ref in done.references if ref not in named)
+    if line.arrived:
+        results = many(len(line.arrived), "result")
+        saved = sum(arrived.saved for arrived in line.arrived)
+        yield (
+            '<details id="arrivals"><summary><h3>Shortened as they arrived:'
+            f" {results}, {saved:,} tokens saved</h3></summary>"
+        )
+        yield from pieces.arrived(line.arrived)
+        yield "</details>"
     if not line.arrived and not line.compactions:
-        yield "<p>Nothing was.</p>"
+        yield "<p>Nothing.</p>"
 
 
 def _told(report: Report, economics: Economics) -> str:

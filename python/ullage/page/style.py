@@ -72,15 +72,15 @@ tbody th { font-weight: 400; }
 .spread circle { fill-opacity: .45; }
 figure { margin: 1rem 0 1.5rem; }
 figure > svg { display: block; width: 100%; height: 15rem; overflow: visible;
-  margin: 1rem 0 1.4rem; }
+  margin: 1.8rem 0 2rem; }
 figcaption { color: var(--dim); font-size: .9rem; }
 .key { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; padding: 0; margin: .3rem 0;
   list-style: none; font-size: .9rem; }
 .key svg { display: inline-block; width: 1.6rem; height: .8rem; margin: 0 .4rem 0 0;
   vertical-align: middle; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .6rem;
-  margin: 1rem 0; }
-.tiles div { background: var(--card); border-radius: .5rem; padding: .6rem .8rem; }
+.tiles { display: flex; flex-wrap: wrap; gap: .6rem; margin: 1rem 0; }
+.tiles div { flex: 1 1 max(8.5rem, 22%); background: var(--card); border-radius: .5rem;
+  padding: .6rem .8rem; }
 .tiles dt { color: var(--dim); font-size: .85rem; }
 .tiles dd { margin: 0; font-size: 1.3rem; font-variant-numeric: tabular-nums; }
 .tiles dd small { display: block; font-size: .8rem; color: var(--dim); }
@@ -89,6 +89,10 @@ summary { cursor: pointer; padding: .5rem 0; }
 pre { font: 13px/1.45 ui-monospace, monospace; white-space: pre-wrap; background: var(--card);
   padding: .7rem; margin: .2rem 0 .7rem; border-radius: .4rem; max-height: 70vh; overflow: auto;
   unicode-bidi: plaintext; }
-ul.warnings, ul.changes { margin: .3rem 0; padding-left: 1.2rem; font-size: .9rem; }
+summary h3 { display: inline; }
+.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr));
+  gap: .2rem 1rem; }
+.sides section { min-width: 0; } h4 { margin: .3rem 0; font-size: .9rem; }
+ul.warnings { margin: .3rem 0; padding-left: 1.2rem; font-size: .9rem; }
 """
 )

@@ -44,7 +44,7 @@ def follow(
         PolicyError: If an argument is not what it should be.
         StoreError: If the store cannot keep what leaves.
     """
-    recorder = Recorder(name=session.name)
+    recorder = Recorder(name=session.name, texts=True)
     kept = MemoryStore() if store is None else store
     engine = ContextManager(policy, model=model, store=kept, recorder=recorder)
     messages, _ = valid(session)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _MOST = 2**53
 # Of a compaction at most so many changes are recorded one by one: a line of some 40 KB.
 MOST_CHANGES = 200
+# Characters of a text that is recorded: more than a note has, and less than a phone shows at once.
+MOST_OF_A_TEXT = 20_000
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,13 @@ class Arrived:
         tool: The tool that it came from.
         saved: Tokens that it lost.
         references: Where the whole is stored.
+        instead: The text that the model sees, where texts are recorded.
     """
 
     tool: str
     saved: int
     references: list[str]
+    instead: str | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ class Change:
         tokens_before: Tokens of it before.
         tokens_after: Tokens of what stands there now.
         reference: Where the whole is stored, or None.
+        instead: The text that the model sees, where texts are recorded.
     """
 
     stage: str
@@ -93,6 +98,7 @@ class Change:
     tokens_before: int
     tokens_after: int
     reference: str | None
+    instead: str | None = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,12 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 def record_of(entry: Recorded) -> dict[str, Any]:
     """The record of an entry: an object with its kind, which ``entry_of`` takes."""
-    return {_NAMES[type(entry)]: asdict(entry)}
+    return {_NAMES[type(entry)]: asdict(entry, dict_factory=_without_texts)}
+
+
+def _without_texts(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The fields of an entry, without a text that was not recorded."""
+    return {name: value for name, value in fields if (name, value) != ("instead", None)}
 
 
 def entry_of(record: dict[str, Any]) -> Recorded:
@@ -156,11 +167,17 @@ def entry_of(record: dict[str, Any]) -> Recorded:
     return entry
 
 
-def changes_of(plan: Plan) -> Changes:
-    """Returns the changes of single pieces in a plan, without their text. O(edits)."""
+def changes_of(plan: Plan, *, texts: bool = False) -> Changes:
+    """Returns the changes of single pieces in a plan. O(edits).
+
+    Args:
+        plan: The plan.
+        texts: True for what the model sees instead, too.
+    """
     edits = plan.edits
     kept = sorted(range(len(edits)), key=lambda at: _saved(edits[at]), reverse=True)[:MOST_CHANGES]
-    return Changes([_change(edits[at]) for at in sorted(kept)], len(edits) - len(kept))
+    changes = [_change(edits[at], texts=texts) for at in sorted(kept)]
+    return Changes(changes, len(edits) - len(kept))
 
 
 def _saved(edit: dict[str, Any]) -> int:
@@ -168,15 +185,26 @@ def _saved(edit: dict[str, Any]) -> int:
     return saved
 
 
-def _change(edit: dict[str, Any]) -> Change:
+def _change(edit: dict[str, Any], *, texts: bool) -> Change:
     if "messages" in edit:
         start, end = edit["messages"]
     else:
         start = edit["place"]["message"]
         end = start + 1
-    same = ("tokens_before", "tokens_after", "reference")
-    said = (edit["stage"], edit["action"], edit["why"])
-    return Change(*said, start, end, *(edit[field] for field in same))
+    # What there is depends on the action; a part that goes away leaves nothing.
+    text = edit.get("text", edit.get("note", ""))
+    text = "\n".join(changed["text"] for changed in edit["texts"]) if "texts" in edit else text
+    return Change(
+        edit["stage"],
+        edit["action"],
+        edit["why"],
+        start,
+        end,
+        edit["tokens_before"],
+        edit["tokens_after"],
+        edit["reference"],
+        instead=text[:MOST_OF_A_TEXT] if texts else None,
+    )
 
 
 def _report(elapsed: float, **values: Any) -> Report:
@@ -238,6 +266,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "stage": _is_text,
     "action": _is_text,
     "reference": _or_none(_is_text),
+    "instead": _or_none(_is_text),
     "changes": _are_changes,
     "model": _or_none(_is_text),
     "references": _are_texts,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ullage._core import PromptCache, TokenCounter
 from ullage._engine.forks import renew_after_fork
 from ullage.report.recorded import (
+    MOST_OF_A_TEXT,
     Arrived,
     Failure,
     SentRequest,
@@ -21,6 +22,7 @@ from ullage.report.recorded import (
     record_of,
 )
 from ullage.report.recording import RecordingFile
+from ullage.stores.readable import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,13 +51,19 @@ class Recorder:
             there is read first. Where it cannot be written, that is logged once, and the session
             goes on.
         name: What the session is called; the name of the file if not given.
+        texts: True to record what the model sees in place of removed content too, which quotes
+            messages. The report then shows it beside the original. Without it, a recording has no
+            text of a message.
 
     Raises:
         StoreError: If the file is there and cannot be read, or holds no recording.
     """
 
-    def __init__(self, path: str | Path | None = None, *, name: str = "") -> None:
+    def __init__(
+        self, path: str | Path | None = None, *, name: str = "", texts: bool = False
+    ) -> None:
         self.name = name
+        self._has_texts = texts
         self.window: int | None = None
         self.model: str | None = None
         self.store: Store | None = None
@@ -123,13 +131,22 @@ class Recorder:
             return
         with self._lock:
             if plan is not None and not plan.is_empty:
-                self._add(changes_of(plan))
+                self._add(changes_of(plan, texts=self._has_texts))
             self._add(report)
 
-    def arrival(self, tool: str, saved: int, references: list[str]) -> None:
-        """Records that a result was shortened as it arrived."""
+    def arrival(self, tool: str, saved: int, references: list[str], shortened: Any = None) -> None:
+        """Records that a result was shortened as it arrived.
+
+        Args:
+            tool: The tool.
+            saved: Tokens that the result lost.
+            references: Where the whole is stored.
+            shortened: The result as the model sees it.
+        """
+        has_text = self._has_texts and shortened is not None
+        instead = text_of(shortened)[:MOST_OF_A_TEXT] if has_text else None
         with self._lock:
-            self._add(Arrived(tool, saved, references))
+            self._add(Arrived(tool, saved, references, instead))
 
     def failure(self, error: Exception) -> None:
         """Records that a compaction could not be made."""
