@@ -294,6 +294,7 @@ class ContextManager:
         load: Callable[[Any], Any] | None = None,
         compaction: Compaction | None = None,
         replay: bool = False,
+        session: str | None = None,
     ) -> View:
         """Opens a view of one conversation, which returns the messages to send for its history.
 
@@ -313,14 +314,26 @@ class ContextManager:
                 earlier requests again, one before each answer of the model. The bytes are the same
                 as before, unless a summarizer wrote a part of them or the counter has learned
                 since. Without it, a long history is compacted once.
+            session: A name under which the state is kept in the engine's store, in place of
+                ``state``. Any worker that opens the session continues with that state. If two
+                workers answer at once, the second makes its request from the state of the first.
+                The store needs cells: see ``ullage.stores.SharedStore``.
 
         Raises:
             MessageError: If ``state`` is not the state of a view.
+            PolicyError: If the store has no cells, or if both a state and a session are given.
         """
+        from ullage.session_view import SessionView
         from ullage.view import View
 
+        if session is None:
+            kind: Callable[..., View] = View
+        elif state is not None:
+            raise PolicyError("give a `state` or a `session`, not both: the session has its state")
+        else:
+            kind = partial(SessionView, store=self._store, session=session)
         promised = self._append_only if append_only is None else append_only
-        return View(
+        return kind(
             self._components,
             self._ask,
             state,

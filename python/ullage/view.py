@@ -34,7 +34,7 @@ _MESSAGES = "messages"
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class Wanted:
     """The arguments of a request."""
 
     history: Sequence[Any]
@@ -105,15 +105,12 @@ class View:
         self._ask = ask
         self._dump = dump
         # The arguments of the last request, and its messages.
-        self._last: _Wanted | None = None
+        self._last: Wanted | None = None
         self._sent: list[Any] = []
         self._report: Report | None = None
-        view: dict[str, Any] | None = None
-        messages: list[Any] = []
-        if state is not None:
-            view, messages = _read_state(state)
-            messages = messages if load is None else [load(message) for message in messages]
-        self._core = CoreView(components.engine, view, messages, append_only=append_only)
+        self._load_message = load
+        self._append_only = append_only
+        self._restore(state)
 
     def __repr__(self) -> str:
         return f"View({many(len(self._sent), 'message')}, {self.tokens:,} tokens)"
@@ -173,7 +170,7 @@ class View:
             StoreError: If the store cannot keep the removed content.
             SummaryError: If the policy requires a summarizer's text and there is none.
         """
-        wanted = _Wanted(history, budget, pins, transient, system, tools, hard)
+        wanted = Wanted(history, budget, pins, transient, system, tools, hard)
         return run(self._next(wanted))
 
     async def amessages(
@@ -188,7 +185,7 @@ class View:
         hard: bool = False,
     ) -> list[Any]:
         """:meth:`messages` without blocking the event loop."""
-        wanted = _Wanted(history, budget, pins, transient, system, tools, hard)
+        wanted = Wanted(history, budget, pins, transient, system, tools, hard)
         return await arun(self._next(wanted))
 
     def outlook(
@@ -210,7 +207,7 @@ class View:
             MessageError: If the messages cannot be read, or the state that the view was opened with
                 belongs to another history.
         """
-        wanted = _Wanted(history, budget, pins, transient, system, tools)
+        wanted = Wanted(history, budget, pins, transient, system, tools)
         request = self._read(_listed(history), self._ask_of(wanted), wanted, is_sent=False)
         return Outlook(request.messages, request.tokens, is_due=request.reading is not None)
 
@@ -270,6 +267,14 @@ class View:
         self._last, self._sent = None, []
         self._core.release()
 
+    def _restore(self, state: dict[str, Any] | None) -> None:
+        """Begins with a state, or with nothing."""
+        view, messages = (None, []) if state is None else _read_state(state)
+        if self._load_message is not None:
+            messages = [self._load_message(message) for message in messages]
+        engine = self._components.engine
+        self._core = CoreView(engine, view, messages, append_only=self._append_only)
+
     def _forked(self) -> View:
         """Returns another view with the same decisions, for another branch of the conversation."""
         # Not `copy.copy`, which would ask `__reduce__`.
@@ -279,7 +284,7 @@ class View:
         other.release()
         return other
 
-    def _next(self, wanted: _Wanted) -> Steps[list[Any]]:
+    def _next(self, wanted: Wanted) -> Steps[list[Any]]:
         """Returns the request for a history. A longer one means that the last was accepted."""
         wanted = replace(wanted, history=_listed(wanted.history))
         if self._last is not None and len(wanted.history) > len(self._last.history):
@@ -288,7 +293,7 @@ class View:
             yield from self._replayed(wanted)
         return (yield from self._request(wanted))
 
-    def _replayed(self, wanted: _Wanted) -> Steps[None]:
+    def _replayed(self, wanted: Wanted) -> Steps[None]:
         """Makes the requests again that led to a history."""
         self._is_behind = False
         for count in self._core.requests(wanted.history):
@@ -298,7 +303,7 @@ class View:
             except BudgetError as error:
                 logger.debug("error=<%s> | an earlier request was over its budget", error)
 
-    def _request(self, wanted: _Wanted) -> Steps[list[Any]]:
+    def _request(self, wanted: Wanted) -> Steps[list[Any]]:
         ceiling = self._core.ceiling
         try:
             return (yield from self._below_ceiling(wanted))
@@ -313,7 +318,7 @@ class View:
             self._core.ceiling = ceiling
             raise
 
-    def _below_ceiling(self, wanted: _Wanted) -> Steps[list[Any]]:
+    def _below_ceiling(self, wanted: Wanted) -> Steps[list[Any]]:
         ask, history = self._ask_of(wanted), wanted.history
         messages: list[Any] | None = None
         if len(wanted.pins) == 0 and len(wanted.transient) == 0 and not wanted.hard:
@@ -324,7 +329,7 @@ class View:
         self._last, self._sent = replace(wanted, hard=False), list(messages)
         return messages
 
-    def _ask_of(self, wanted: _Wanted) -> PlanRequest:
+    def _ask_of(self, wanted: Wanted) -> PlanRequest:
         return self._ask(
             wanted.budget,
             hard=wanted.hard,
@@ -334,7 +339,7 @@ class View:
         )
 
     def _read(
-        self, history: Sequence[Any], ask: PlanRequest, wanted: _Wanted, *, is_sent: bool = True
+        self, history: Sequence[Any], ask: PlanRequest, wanted: Wanted, *, is_sent: bool = True
     ) -> ViewRequest:
         with self._components.stopwatch.running():
             return self._core.request(
@@ -347,7 +352,7 @@ class View:
                 is_sent=is_sent,
             )
 
-    def _whole(self, history: Sequence[Any], ask: PlanRequest, wanted: _Wanted) -> Steps[list[Any]]:
+    def _whole(self, history: Sequence[Any], ask: PlanRequest, wanted: Wanted) -> Steps[list[Any]]:
         """Returns the request after reading the history, and compacting it if due."""
         request = yield from aside(self._read, history, ask, wanted)
         for repair in request.repairs:

@@ -30,4 +30,6 @@ use(RedisStore("redis://localhost", session="alice/42", connections=16, prefix="
 use(PostgresStore("postgresql://localhost/agents", keep_for=86_400.0, timeout=2.5))
 bucket = ObjectStore("s3://outputs/agents", config={"region": "eu-central-1"})
 use(bucket)
+view = ullage.ContextManager(store=bucket).open(session="alice/42")
+assert_type(view, ullage.View)
 full: ullage.FullStore = EncryptedStore(bucket, encrypt=lambda it: it, decrypt=lambda it: it)

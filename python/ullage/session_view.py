@@ -1,0 +1,121 @@
+"""``SessionView``: a view with its state in a store, for conversations that change workers."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ullage._core import MessageError, PolicyError, StoreError
+from ullage._engine.steps import aside
+from ullage.stores.records import read, written
+from ullage.stores.retrieval import discard
+from ullage.view import Outlook, View
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ullage._engine.steps import Steps
+    from ullage.view import Wanted
+
+# Times that a request is made anew because another worker was first. Each time one of them has
+# finished, so that so many answer one session at once.
+_TRIES = 16
+
+# A state that stays the same is written again after this part of the store's `keep_for`.
+_FRESH_PART = 0.25
+
+_STATE, _AT = "state", "at"
+
+
+class SessionView(View):
+    """A view that begins each request with the state in the store, and leaves its own there.
+
+    Where two workers answer at once, the second makes its request anew upon what the first decided.
+    """
+
+    def __init__(self, *args: Any, store: Any, session: str, **more: Any) -> None:
+        super().__init__(*args, **more)
+        if not (hasattr(store, "read_cell") and hasattr(store, "write_cell")):
+            raise PolicyError(
+                f"session={session!r} needs a store that keeps the state of views, such as"
+                f" ullage.stores.SQLiteStore; got {type(store).__name__}. Or keep `view.state()`"
+                " yourself, and give it to `open`"
+            )
+        self._store = store
+        self._name = f"view/{session}"
+        # What the store had when it was asked last, and when that was written.
+        self._version: str | None = None
+        self._known: Any = None
+        self._known_at = 0.0
+
+    def outlook(self, history: Sequence[Any], *args: Any, **more: Any) -> Outlook:  # noqa: D102
+        self._load()
+        return super().outlook(history, *args, **more)
+
+    def _next(self, wanted: Wanted) -> Steps[list[Any]]:
+        return (yield from self._in_turn(partial(super()._next, wanted)))
+
+    def _smaller(self, tokens: int | None) -> Steps[list[Any]]:
+        return (yield from self._in_turn(partial(super()._smaller, tokens), again=True))
+
+    def _in_turn(
+        self, request: Callable[[], Steps[list[Any]]], *, again: bool = False
+    ) -> Steps[list[Any]]:
+        """A request between reading the state and writing it; ``again`` if it is the last one."""
+        for _ in range(_TRIES):
+            is_new = yield from aside(self._load)
+            core = self._core
+            if again and is_new and self._last is not None:
+                # The state of another worker does not know what was refused.
+                yield from self._request(self._last)
+            messages = yield from request()
+            # Another thread may have taken over a state meanwhile.
+            if core is self._core and (yield from aside(self._save)):
+                return messages
+        raise StoreError(
+            f"{self._name} was changed {_TRIES} times while one request was made; let fewer workers"
+            " answer one session at once"
+        )
+
+    def _load(self) -> bool:
+        """Takes over what another worker wrote; whether there was such a thing."""
+        cell = _now(self._store, "read_cell", self._name)
+        if cell is None:
+            self._version, self._known = None, None
+            return False
+        if cell.version == self._version:
+            return False
+        try:
+            found = read(cell.content.decode())
+            state, at = found[_STATE], float(found[_AT])
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise MessageError(f"{self._name} in the store is not the state of a view") from error
+        self._restore(state)
+        self._version, self._known, self._known_at = cell.version, state, at
+        return True
+
+    def _save(self) -> bool:
+        """Writes the state, unless another worker was first."""
+        state = json.loads(written(self.state()))
+        keep_for = getattr(self._store, "keep_for", None)
+        fresh = float("inf") if keep_for is None else keep_for * _FRESH_PART
+        now = time.time()
+        if state == self._known and now - self._known_at < fresh:
+            return True
+        content = written({_STATE: state, _AT: now}).encode()
+        version = _now(self._store, "write_cell", self._name, content, self._version)
+        if version is None:
+            return False
+        self._version, self._known, self._known_at = version, state, now
+        return True
+
+
+def _now(store: Any, name: str, *args: Any) -> Any:
+    returned = partial(getattr(store, name), *args)()
+    if inspect.isawaitable(returned):
+        discard(returned)
+        raise StoreError(f"{type(store).__name__}.{name} must not have to be awaited")
+    return returned
