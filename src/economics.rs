@@ -84,7 +84,7 @@ impl Prices {
 /// The cost and the savings of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PlanCost {
-    /// Tokens in front of the first change, which stay in the cache.
+    /// Tokens before the first change, which stay in the cache.
     pub unchanged: usize,
     /// Tokens from the first change on, which must be written again.
     pub rewritten: usize,
@@ -99,7 +99,7 @@ pub struct PlanCost {
 }
 
 impl PlanCost {
-    /// Of a compaction of `before` tokens to `after`, of which the first `unchanged` stay as they were, while the whole
+    /// Of a compaction of `before` tokens to `after`, of which the first `unchanged` stay unchanged, while the whole
     /// history is in the cache. With `w` and `r` the factors, `once = rewritten (w - r)` and `each = saved r`; it pays back
     /// after `once / each` requests. O(1).
     #[allow(clippy::cast_precision_loss)] // Tokens stay far below 2^52.
@@ -144,7 +144,7 @@ pub struct PromptCache {
 pub struct CacheUse {
     /// Requests.
     pub requests: usize,
-    /// Tokens of messages that were as in the request before, as all in front of them.
+    /// Tokens of messages that were as in the request before, as all before them.
     pub read: usize,
     /// Tokens of all other messages.
     pub written: usize,

@@ -1,4 +1,4 @@
-//! Edits: what a plan does to a conversation, as data.
+//! Edits: the changes of a plan, as data.
 
 use std::ops::Range;
 
@@ -52,7 +52,7 @@ pub enum Action {
     Remove {
         /// The messages.
         messages: Range<usize>,
-        /// The note, and where it stands.
+        /// The note, and where it is.
         note: Note,
     },
 }
@@ -76,12 +76,12 @@ pub enum NotePlace {
         message: usize,
         /// Blocks of it that are older notes and go away.
         instead_of: Vec<usize>,
-        /// True if an answer stands in the gap.
+        /// True if an answer is in the gap.
         answer: NoteAnswer,
     },
-    /// As a message of its own, with an answer behind it where roles ask for one.
+    /// As a message of its own, with an answer after it where roles ask for one.
     Own {
-        /// The message in front of which it stands.
+        /// The message before which it is.
         before: usize,
         /// The role of the message.
         role: Role,
@@ -145,7 +145,7 @@ impl Edit {
         one.into_iter().chain(messages)
     }
 
-    /// Index of the first message that it touches, or puts something in front of.
+    /// Index of the first message that it touches, or puts something before.
     pub fn first_message(&self) -> usize {
         let beside = match &self.action {
             Action::Remove { note: Note { standing: NotePlace::Own { before, .. }, .. }, .. } => Some(*before),

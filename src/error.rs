@@ -83,7 +83,7 @@ pub enum Error {
     Budget {
         /// Tokens that may be used.
         budget: usize,
-        /// Tokens of the window that reports have shown to stand beside the messages, and so are not in the budget.
+        /// Tokens of the window that reports have shown beside the messages, and so are not in the budget.
         learned: usize,
         /// Tokens that cannot be removed.
         floor: usize,

@@ -1,4 +1,4 @@
-//! A caller's list, as hosts ask about it: who says what, which result answers which call, where it may be cut.
+//! A caller's list, for questions of hosts: roles and texts, results and their calls, places to cut.
 //!
 //! A message of the core may stand for several entries of the list. Every answer here names entries, so that a host can
 //! look up, pin or remove its own objects.
@@ -113,7 +113,7 @@ impl<T: Text> History<T> {
         self.results.binary_search_by_key(&site, |result| result.site).ok()
     }
 
-    /// True if the result of a call may still come: it has none, and only other results and system messages stand
+    /// True if the result of a call may still come: it has none, and only other results and system messages are
     /// after it, or a person has to approve it.
     pub fn waits(&self, call: usize) -> bool {
         let site = &self.pairs.calls()[call];
@@ -193,7 +193,7 @@ impl<T: Text> History<T> {
         pinned.flat_map(|message| message.span.entries()).collect()
     }
 
-    /// The positions at which the list may be cut: position `i` lies in front of entry `i`. No result is parted from its
+    /// The positions at which the list may be cut: position `i` lies before entry `i`. No result is parted from its
     /// call, nor will be one that may still come. O(messages).
     pub fn cut_points(&self) -> Vec<usize> {
         let waiting = (0..self.calls().len()).find(|call| self.waits(*call));
@@ -213,7 +213,7 @@ impl<T: Text> History<T> {
         cuts
     }
 
-    /// The entries of a message in front of which the list may be cut too, since nothing binds its parts: the user's words
+    /// The entries of a message before which the list may be cut too, since nothing binds its parts: the user's words
     /// after results, and a call after the model's words.
     fn cuts_within(&self, message: usize) -> Vec<usize> {
         let content = &self.conversation.messages[message];

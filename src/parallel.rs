@@ -1,4 +1,4 @@
-//! Sharing work among threads, where there is enough of it.
+//! Shares work among threads, if there is enough of it.
 
 use std::num::NonZero;
 use std::thread;

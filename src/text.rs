@@ -1,4 +1,4 @@
-//! Lines of a text, and slices of those that are too long to be kept or left out as one.
+//! Lines of a text, and slices of lines that are too long to be kept or left out as a whole.
 
 use memchr::memmem;
 

@@ -84,7 +84,7 @@ _Compressor: TypeAlias = Literal[
 ]
 
 class UllageError(Exception):
-    """Base of everything that ullage raises."""
+    """Base of all errors that ullage raises."""
 
 class BudgetError(UllageError):
     """The conversation cannot be brought inside its budget.
@@ -92,7 +92,7 @@ class BudgetError(UllageError):
     Attributes:
         budget: Tokens that may be used; 0 if there is no room for any message.
         floor: The smallest budget that fits.
-        messages: Indices of the messages that take them, largest first.
+        messages: Indices of the messages that take the room, largest first.
     """
 
     budget: int
@@ -100,10 +100,10 @@ class BudgetError(UllageError):
     messages: list[int]
 
 class MessageError(UllageError):
-    """A message, or the list of them, is not what its format asks for.
+    """A message, or the list of messages, is not valid in its format.
 
     Attributes:
-        index: Index of the message, or None where it is about the whole list.
+        index: Index of the message, or None if the error is about the whole list.
     """
 
     index: int | None
@@ -115,8 +115,8 @@ class PolicyError(UllageError):
     """A setting or an argument is unknown, out of range, or contradicts another.
 
     Attributes:
-        problems: The path of each wrong setting, such as ``levels[2].recent``, and what is wrong
-            with it. Empty where the message alone says it.
+        problems: The path of each wrong setting, such as ``levels[2].recent``, and its problem.
+            Empty if the error is not about settings.
     """
 
     problems: tuple[tuple[str, str], ...]
@@ -125,16 +125,16 @@ class SummaryError(UllageError):
     """The policy requires a summary, and none was made."""
 
 class StoreError(UllageError):
-    """A store could not write, read or find."""
+    """A store could not write, read or find content."""
 
 class ReferenceTakenError(StoreError):
     """A store has other content under a reference."""
 
 def policy_error(problems: Sequence[tuple[str, str]]) -> PolicyError:
-    """The error about these settings: the path and the problem of each."""
+    """Returns the error about these settings: the path and the problem of each."""
 
 def count_tokens(text: str, encoding: str = "o200k_base") -> int:
-    """Number of tokens in ``text``, exactly as tiktoken counts them.
+    """Returns the number of tokens in ``text``, exactly as tiktoken counts them.
 
     Text of special tokens, such as ``<|endoftext|>``, is ordinary text. O(length), also for a
     megabyte of one letter. Lone surrogates count as U+FFFD. Releases the GIL on long texts.
@@ -157,40 +157,39 @@ def compress(
     lines: tuple[int, int] | None,
     pattern: str | None,
 ) -> tuple[str | None, str, list[tuple[tuple[int, int] | None, int, str, int]], int, int]:
-    """Returns the rest (None for all), kind, gaps and token counts, see ``ullage.compress``."""
+    """Returns the kept text (None for all), kind, gaps and counts, see ``ullage.compress``."""
 
 def sample_json(text: str) -> tuple[int, str] | None:
     """Returns the number of keys or elements of JSON, and the first of them as JSON."""
 
 def detect_format(messages: Sequence[Any]) -> str:
-    """The wire format of ``messages``. Reads as many as it takes to tell, mostly O(1).
+    """Returns the wire format of ``messages``. Reads as many as needed, usually O(1).
 
     Returns:
         "bedrock", "anthropic", "openai", "openai-responses", "gemini" or "ai-sdk".
 
     Raises:
         MessageError: If it is not a list, if a message has another format than those before it, or
-            if the list is the same in several formats, such as a list of plain strings. Everything
-            else accepts such a list without the name of a format.
+            if the list is valid in several formats, such as a list of plain strings. All other
+            functions accept such a list without a format.
     """
 
 def validate(
     messages: Sequence[Any], format: str | None = None
 ) -> list[tuple[str, int, int | None, str, str, str]]:
-    """Rule, message, block, problem, remedy, provider's words, see ``ullage.validate``."""
+    """Returns rule, message, block, problem, remedy, provider's words, see ``ullage.validate``."""
 
 def repair(
     messages: Sequence[Any], format: str | None = None, *, remove_open_calls: bool
 ) -> tuple[list[Any], list[tuple[str, int, str]]]:
-    """The mended messages and what was done, see ``ullage.repair``."""
+    """Returns the repaired messages and the repairs, see ``ullage.repair``."""
 
 @final
 class Conversation:
     """A list of messages, read once: calls, results, cut points, requests, pins and texts.
 
-    Every place that it names is an index in the list. It holds the texts of the messages as they
-    were; later changes to the list do not show. Making one costs O(messages), with no copy of any
-    text but lone surrogates.
+    All places are indices in the list. Later changes to the list have no effect on it. Creating
+    one costs O(messages). Only texts with lone surrogates are copied.
 
         >>> import ullage
         >>> conversation = ullage.Conversation([{"role": "user", "content": "Fix the test."}])
@@ -219,7 +218,7 @@ class Conversation:
         """
     @property
     def texts(self) -> list[str]:
-        """The words of each message, without reasoning, calls and results. O(length)."""
+        """The text of each message, without reasoning, calls and results. O(length)."""
     @property
     def calls(self) -> list[ToolCall]:
         """Every tool call, oldest first."""
@@ -228,23 +227,23 @@ class Conversation:
         """The calls without a result, oldest first."""
     @property
     def results(self) -> list[ToolResult]:
-        """Every tool result, oldest first. One that answers no call of the list has no ``call``."""
+        """Every tool result, oldest first. A result without a call in the list has no ``call``."""
     @property
     def cut_points(self) -> list[int]:
-        """The places to cut the list: at ``i``, messages from ``i`` on can be parted from the rest.
+        """The places where the list may be cut: before the messages with these indices.
 
-        A call is never parted from its result, nor from one that may still come, nor signed
-        reasoning from its tool loop. The first is 0. The last is the number of messages, unless a
-        call waits.
+        A cut never separates a call from its result, even if the result may still come, or signed
+        reasoning from its tool loop. The first place is 0. The last is the number of messages,
+        unless a call waits.
         """
     @property
     def requests(self) -> list[int]:
-        """The messages in which the user says something. Those that hold results are not."""
+        """The messages in which the user says something. Messages with results do not count."""
     @property
     def pins(self) -> list[int]:
         """The messages that an engine never changes or removes, whatever the policy.
 
-        These are pinned by a marker in the message, or are the newest compaction of a provider.
+        A marker in the message pins it. The newest compaction of a provider is pinned too.
         """
 
 @final
@@ -256,7 +255,7 @@ class ToolCall:
         """Index of its message."""
     @property
     def number(self) -> int:
-        """Index of the call among those of its message, from 0."""
+        """Index of the call among the calls of its message, from 0."""
     @property
     def id(self) -> str:
         """Its id; empty if it has none."""
@@ -265,7 +264,7 @@ class ToolCall:
         """Name of the tool."""
     @property
     def arguments(self) -> str:
-        """The arguments as JSON, or whatever text the model wrote instead."""
+        """The arguments as JSON, or the text that the model wrote instead."""
     @property
     def result(self) -> ToolResult | None:
         """Its result; None if there is none.
@@ -277,8 +276,8 @@ class ToolCall:
     def waits(self) -> bool:
         """True if its result may still come.
 
-        It has none, and only system messages and other results stand after it; or a person has to
-        approve it.
+        The call has no result, and only system messages and other results come after it. Or a
+        person must approve the call.
         """
 
 @final
@@ -290,7 +289,7 @@ class ToolResult:
         """Index of its message."""
     @property
     def number(self) -> int:
-        """Index of the result among those of its message, from 0."""
+        """Index of the result among the results of its message, from 0."""
     @property
     def id(self) -> str:
         """The id of the call that it names; empty if it names none."""
@@ -302,10 +301,10 @@ class ToolResult:
         """Its texts and JSON, joined by newlines; without pictures and files."""
     @property
     def outcome(self) -> str:
-        """True if the call went well: "succeeded", "failed" or "unknown". See ``tool_outcome``.
+        """The outcome of the call: "succeeded", "failed" or "unknown". See ``tool_outcome``.
 
-        A flag of the format counts too: ``is_error``, ``status``, or the type of an output. The
-        path that the call names is not read as a word about the outcome.
+        A flag of the format counts too: ``is_error``, ``status``, or the type of an output. Words
+        in the path that the call names do not count.
         """
     @property
     def failed(self) -> bool:
@@ -314,16 +313,16 @@ class ToolResult:
     def call(self) -> ToolCall | None:
         """The call that it answers.
 
-        None if no call has its id, or if another result answered that call before.
+        None if no call has its id, or if an earlier result answered that call.
         """
 
 def tool_outcome(result: Any) -> str:
-    """True if a tool call went well, by what it returned: "succeeded", "failed" or "unknown".
+    """Returns the outcome of a tool call by its result: "succeeded", "failed" or "unknown".
 
     JSON is judged by its fields, such as ``error``, ``isError``, ``success``, ``status`` and
-    ``exit_code``, also within an envelope. Text is judged by how it begins, and by lines near its
-    beginning and its end with which a program reports a failure. A failure outweighs everything
-    else. Without a sign of success the outcome is unknown.
+    ``exit_code``, also within an envelope. Text is judged by its first words, and by failure
+    reports near its beginning and its end. A failure outweighs everything else. Without a sign of
+    success the outcome is unknown.
 
         >>> import ullage
         >>> ullage.tool_outcome("Error: no such file"), ullage.tool_outcome({"success": True})
@@ -349,71 +348,73 @@ def retrieve(
     limit: int,
     place: str | None,
 ) -> str:
-    """A piece of stored content as text, see ``ullage.retrieve``."""
+    """Returns a piece of stored content as text, see ``ullage.retrieve``."""
 
 def nearest(wanted: str, known: list[str]) -> list[str]:
-    """Up to three of the known names, those most like ``wanted`` first."""
+    """Returns up to three of the known names, the most similar to ``wanted`` first."""
 
 def is_retrieved(text: str) -> bool:
     """True if the text is a piece of a stored output that a retrieval returned. O(1)."""
 
 def removal_note(text: str) -> tuple[int, str] | None:
-    """The number of messages that the first note in a string stands for, and what it says of them.
+    """Reads the first note about removed messages in a string. O(length).
 
     Returns:
-        None if no text in the string is such a note, or holds as much as the note says. O(length).
+        The number of removed messages, and the text about them. None if the string has no such
+        note, or less text than the note says.
     """
 
 def quoted_summary(text: str) -> str:
-    """A model's summary for a message of its own: a line that looks like the engine's is quoted.
+    """Returns a model's summary with each line quoted that looks like a line of the engine.
 
-    Else a later compaction could take it for a note about removed messages. O(length).
+    A later compaction could otherwise read such a line as a note about removed messages.
+    O(length).
     """
 
 def references_in(value: Any) -> list[str]:
-    """Every reference that stands in a string anywhere inside ``value``, sorted.
+    """Returns every reference in any string inside ``value``, sorted.
 
-    Looks into dicts, lists, tuples and objects with fields. Some only look like a reference: the
-    tail of a longer hash counts too.
+    Looks into dicts, lists, tuples and objects with fields. Text that only looks like a reference
+    counts too, such as the end of a longer hash.
 
     Raises:
-        MessageError: If it is nested too deeply.
+        MessageError: If the value is nested too deeply.
     """
 
 def reference_of(tool: str, content: bytes, salt: int) -> str:
-    """The reference of content that came from ``tool``, another one for each ``salt``."""
+    """Returns the reference of content from ``tool``, another one for each ``salt``."""
 
 @final
 class Payload:
     """A result of a tool, read once, see ``ullage.adk.LargePayloadHandler``.
 
-    ``NaN`` and infinities become strings, since JSON does not have them. O(length); the GIL is
-    released but for reading the value.
+    ``NaN`` and infinities become strings, because JSON does not have them. O(length). Only reading
+    the value holds the GIL.
 
     Raises:
-        MessageError: If it is nested too deeply, or cannot be read.
+        MessageError: If the value is nested too deeply, or cannot be read.
     """
 
     def __new__(cls, value: Any) -> Self: ...
     @property
     def json(self) -> str:
-        """The whole as compact JSON."""
+        """The whole value as compact JSON."""
     @property
     def chars(self) -> int:
-        """Characters of that."""
+        """Number of characters in ``json``."""
     @property
     def items(self) -> int:
-        """Elements of the longest list in it, which may be in a text; keys are no items."""
+        """Number of elements in the longest list, which may be inside a text. Keys do not count."""
     @property
     def kind(self) -> str:
         """The kind: "metrics", "logs", "traces", "time_series", "several" or "other"."""
     @property
     def text(self) -> str | None:
-        """The text that nearly all of it is, where that is no JSON."""
+        """The text that makes up nearly all of the value, if that text is not JSON."""
     def stored(self) -> tuple[bytes, bool]:
         """Returns the content to store, a line for each row, and True if it is all of the value."""
     def survey(self, kind: str | None = None) -> str:
-        """Surveys all rows, as JSON; as ``kind`` if at least half of them are of it.
+        """Returns statistics over all rows, as JSON; as ``kind`` if at least half of them match.
 
         Raises:
             PolicyError: If there is no such kind.
@@ -432,18 +433,18 @@ class Search:
         """Returns the hits. The search ends with it."""
 
 def known_limits(model: str) -> tuple[int, int, int | None] | None:
-    """Window, limit of the input and of the answer by the built-in table, see ``ModelCatalog``."""
+    """Returns window, limit of input and of answer by the built-in table, see ``ModelCatalog``."""
 
 def unknown_limits() -> tuple[int, int, int | None]:
-    """The same for a model that the table does not know."""
+    """Returns the same for a model that the table does not know."""
 
 def longest_beginning(model: str, beginnings: list[str]) -> int | None:
-    """Index of the longest of ``beginnings`` that begins the id, without a gateway's prefix."""
+    """Returns the index of the longest beginning of the id, without a gateway's prefix."""
 
 def window_and_reserve(
     limits: tuple[int, int, int | None], reserve_output: int | None = None
 ) -> tuple[int, int]:
-    """Window and reserve of a policy for a model with these limits."""
+    """Returns the window and the reserve of a policy for a model with these limits."""
 
 class TokenCounter:
     """Counts tokens: exactly for an encoding of OpenAI, by ratio or estimate for other families.
@@ -458,38 +459,38 @@ class TokenCounter:
     def __new__(cls, encoding: str = "o200k_base") -> Self: ...
     @staticmethod
     def for_model(model: str) -> TokenCounter:
-        """The counter of a model's family, by its id.
+        """Returns the counter of a model's family, by its id.
 
         Exact for OpenAI's models; a ratio to ``o200k_base`` for Kimi, Llama 3, Qwen, DeepSeek, GLM,
         MiniMax, Mistral and Gemma; an estimate for all others.
         """
     @staticmethod
     def with_ratio(ratio: float | str) -> TokenCounter:
-        """Counts so many characters for a token, whatever the text.
+        """Returns a counter with a fixed number of characters for a token.
 
         Args:
             ratio: Characters a token, from 0.1 to 1,000, or a name in ``RATIOS``.
 
         Raises:
-            PolicyError: If the ratio is out of range, or there is none of that name.
+            PolicyError: If the ratio is out of range, or the name is unknown.
         """
     @staticmethod
     def preset(name: str, model: str | None = None) -> TokenCounter:
-        """The counter of a preset, for those who come from the system that it is named after.
+        """Returns the counter of a preset, which counts like the system of that name.
 
-        "cyber-autoagent" is the formula of Cyber-AutoAgent over messages of Bedrock's format: 8,000
-        for the system prompt, 3,000 for the tools, 50 for each message, and the characters over
-        3.7; over 4.0 for GPT-4 and 5, 3.8 for Kimi, 4.2 for Gemini. ``count_messages`` gives
-        exactly that, whatever was observed and whatever ``system`` and ``tools`` it is given, which
-        the constants stand for; ``count`` rounds up the ratio alone, and an engine plans by it.
-        Next to what Claude takes it is 33 % low: :meth:`for_model` is better.
+        "cyber-autoagent" is the formula of Cyber-AutoAgent for messages in Bedrock's format: 8,000
+        for the system prompt, 3,000 for the tools, 50 for each message, and the characters divided
+        by 3.7 (by 4.0 for GPT-4 and 5, 3.8 for Kimi, 4.2 for Gemini). ``count_messages`` returns
+        exactly that. It ignores ``system``, ``tools`` and observed reports. ``count`` uses the
+        ratio only, rounded up, and an engine plans with it. For Claude the formula is 33 % low, so
+        :meth:`for_model` is better.
 
         Args:
             name: "cyber-autoagent".
             model: Id of the model; the ratio is 3.7 without it.
 
         Raises:
-            PolicyError: If there is no counter of that preset.
+            PolicyError: If the preset has no counter.
         """
     RATIOS: ClassVar[dict[str, float]]
     @property
@@ -499,7 +500,7 @@ class TokenCounter:
     def scale(self) -> float:
         """The scale learned from reports: tokens of the provider for each token of this counter."""
     def count(self, text: str) -> int:
-        """Number of tokens in ``text``. O(length); releases the GIL on long texts."""
+        """Returns the number of tokens in ``text``. O(length); releases the GIL on long texts."""
     def fits(self, text: str, limit: int) -> bool:
         """True if ``text`` takes at most ``limit`` tokens. Stops once the answer is known."""
     def observe(
@@ -510,19 +511,19 @@ class TokenCounter:
         *,
         append_only: bool = False,
     ) -> bool:
-        """Learns from what a provider reported for the prompt of a request.
+        """Learns from the prompt size that a provider reported for a request.
 
-        From one request of a conversation to the next only the messages grow, so the growth of the
-        reports over that of the counts is the scale, and what is then left of a report stands
-        beside the messages: the system prompt, the tools, what a provider adds unseen. Both are
-        medians, over 200 requests and over the last five, so a wild report moves them little; what
-        stands beside the messages is believed from the third report of a conversation on. A
-        conversation is recognized by how its first message begins: its role, and the first 256
-        bytes of its first text.
+        From one request of a conversation to the next only the messages grow. So the growth of the
+        reports divided by the growth of the counts is the scale. The rest of a report is the tokens
+        beside the messages: the system prompt, the tools and the provider's own additions. The
+        scale is the median of 200 requests, the rest that of the last five, so a single wrong
+        report changes little. The rest is used from the third report of a conversation on. A
+        conversation is recognized by the role of its first message, and by the first 256 bytes of
+        its first text.
 
-        Costs what :meth:`count_messages` does, and a sort of 200 numbers.
+        Costs as much as :meth:`count_messages`, and a sort of 200 numbers.
 
-        ``count`` and ``fits`` of an exact counter stay exact; whatever counts messages follows.
+        ``count`` and ``fits`` of an exact counter stay exact. Counts of messages are corrected.
 
         Args:
             messages: The messages of the request, before its answer.
@@ -531,7 +532,7 @@ class TokenCounter:
             append_only: As for :meth:`count_messages`.
 
         Returns:
-            True if the report could be the size of this request; one that could not is ignored.
+            True if the report is a possible size of this request. Otherwise it is ignored.
 
         Raises:
             MessageError: If the messages cannot be read.
@@ -545,20 +546,19 @@ class TokenCounter:
         tools: Any = None,
         append_only: bool = False,
     ) -> int:
-        """Tokens of a request: its messages, and what stands beside them as far as it is known.
+        """Returns the tokens of a request: its messages and the known tokens beside them.
 
-        That is the system prompt and the tools where they are given; and once the conversation was
-        observed, what the provider counts beside its messages.
+        These are the system prompt and the tools, if given. For an observed conversation they are
+        the tokens that the provider counts beside the messages.
 
-        With ``append_only`` the caller promises that the messages of this list stay as they are and
-        new ones come at its end: only those are read then, with the last one before them. The rest
-        is compared object by object, or, in a list of more than 10,000 messages that was counted
-        before, 64 of them. O(messages) without, and O(length) for texts that are new.
+        With ``append_only`` the caller promises that messages of this list never change and new
+        ones come at its end. Only the new ones and the last one before them are read. The others
+        are compared by identity; of a list of more than 10,000 counted messages, only 64 are.
+        Without it the cost is O(messages), and O(length) for new texts.
 
-        Remembers the counts of texts that it has seen. Media count by their size, of which the
-        first bytes are read: an image by its dimensions and the rule of the model, a PDF by its
-        pages, a text file by its words. What lies elsewhere (a URL, a file id) counts as a
-        constant.
+        Counts of texts are cached. Media count by their size, and only their first bytes are read:
+        an image by its dimensions and the rule of the model, a PDF by its pages, a text file by its
+        words. Media elsewhere (a URL, a file id) count as a constant.
 
         Raises:
             MessageError: If the messages cannot be read.
@@ -574,32 +574,32 @@ class Policy:
             given without it, at most a quarter of the window.
         high: Share of the budget at which compaction starts.
         low: Share of the budget to which it goes down. A budget below 10,000 tokens has the low
-            mark of 10,000, but at most 60 % of its high mark. No low mark is above 85 % of the
-            high mark.
+            mark of a budget of 10,000, but at most 60 % of its high mark. No low mark is above
+            85 % of the high mark.
         escalate: Share of the budget above which the next of ``levels`` is tried; ``high`` if None,
             never less than ``low``. If given, the messages that the first level leaves alone stay
             whole up to this share; otherwise a digest may keep only lines of them.
         cache_relax: Added to ``high`` while the provider answers from its prompt cache.
-        ceiling: The largest ``high`` that this can give.
+        ceiling: The largest value of ``high`` with ``cache_relax``.
         pay_back_within: Requests within which a compaction that could wait must pay back the cost
             of caching the prompt again.
-        keep_first: Messages at the start that are never removed, system messages aside. The
-            first request never is.
-        keep_recent: Messages at the end that are left alone as long as the rest suffices.
+        keep_first: Messages at the start that are never removed, beside system messages. The
+            first request is never removed.
+        keep_recent: Messages at the end that do not change as long as shortening others is enough.
         keep_recent_share: The same as a share of the budget: the newest messages that fit into it,
             if those are more.
         max_messages: The largest number of messages, whatever their size; None for any number.
-        low_messages: The share of it to which the number of messages then goes down.
+        low_messages: The share of ``max_messages`` to which the number of messages then goes down.
         compressor: The method that shortens tool results as they arrive: "content", by content
             type, or the method of another system, see ``ullage.compress``.
         marks: The form of the mark around the rest of a stored output: "ullage", a line with the
             reference; "cyber-autoagent" and "valis" in the words of those systems, with the path of
             the file if the store is a ``FileStore``. All of them are recognized later.
-        shrink_above: A tool result above this is shrunk when it arrives.
-        shrink_to: The size to which it is shrunk.
-        offload_above: An older tool result above this is moved to the store.
+        shrink_above: A tool result above this size is shortened when it arrives.
+        shrink_to: The size to which it is shortened.
+        offload_above: An older tool result above this size is moved to the store.
         offload_preview: The size of the preview that stays.
-        compress_to: A tool result above this is shortened to this size if nothing else helped.
+        compress_to: A tool result above this size is shortened to it if nothing else helped.
         summaries: The messages whose removal needs a summary: "offered", if there is a summarizer;
             "always", with an account written without a model if there is none; "required", with
             ``SummaryError`` if the summarizer has no answer.
@@ -611,16 +611,17 @@ class Policy:
         summary_ratio: The same as a share of the messages that it replaces.
         summary_input: The largest size of the messages that a summarizer reads. The newest are
             whole; of older ones it reads the head.
-        summary_lines: The largest size of the lines that are added because the summary lost them.
+        summary_lines: The largest size of the lines that are added because the summary lacks them.
         summary_timeout: Seconds that a summarizer has.
-        summary_ahead: The share of the budget at which the next summary is begun in the background;
-            at ``high`` or above, none is.
+        summary_ahead: The share of the budget at which the next summary is begun in the background.
+            With ``high`` or more, no summary is begun.
         stages: The stages in their order: "offload", "compress", "prune", "window", "digest",
             "summarize", "trim". "trim" runs after all levels, only if the budget cannot be met
             without it, and shortens messages that must stay.
-        levels: The ladder of escalation: each level runs the stages again if the levels before it
-            left too much. A level is a dict of ``stages`` (those that run; all if none is named),
-            ``recent`` (the share of the recent messages that is left alone), ``recent_results``
+        levels: The ladder of escalation: each level runs the stages again if the levels before
+            left too many tokens. A level is a dict of ``stages`` (those that run; all if none is
+            named), ``recent`` (the share of the recent messages that does not change),
+            ``recent_results``
             (the share of them in which long results are), ``results`` (the share of the tool
             results, oldest first, that may be shortened), ``keep_results`` (the number of results
             at the end that may not), ``shorten_to`` ("compress_to" or "offload_preview") and
@@ -721,45 +722,46 @@ class Policy:
     def preset(name: str) -> Policy:
         """Returns a policy by name.
 
-        "default" is what ``ContextManager`` runs. The others are what adapters run if they are
-        given no arguments: "cyber-autoagent" (``ullage.strands.MappingConversationManager``),
+        ``ContextManager`` uses "default". Adapters without arguments use the others:
+        "cyber-autoagent" (``ullage.strands.MappingConversationManager``),
         "amplifier-simple" and "amplifier-smart" (``ullage.amplifier``), "supyagent", "sre-agent"
         (``ullage.adk.sre_agent``), "adk-session" (``ullage.adk.SessionCompactor``) and "valis".
 
         Raises:
-            PolicyError: If there is none of that name.
+            PolicyError: If the name is unknown.
         """
     @staticmethod
     def from_env(prefix: str = "ULLAGE_", environ: Mapping[str, str] | None = None) -> Policy:
-        """The policy of environment variables.
+        """Returns the policy of environment variables.
 
-        Each setting is read from its name in capitals behind the prefix (``ULLAGE_WINDOW``; lists
-        as JSON), on top of the preset that ``ULLAGE_PRESET`` names. Behind any prefix those of
-        Cyber-AutoAgent's document are known too (``CONTEXT_LIMIT``, ``PROMPT_TELEMETRY_THRESHOLD``,
+        Each setting is read from its name in capitals after the prefix (``ULLAGE_WINDOW``; lists
+        as JSON). The other settings come from the preset that ``ULLAGE_PRESET`` names. With any
+        prefix, the names of Cyber-AutoAgent's document are known too (``CONTEXT_LIMIT``,
+        ``PROMPT_TELEMETRY_THRESHOLD``,
         ``PROMPT_CACHE_RELAX``, ``TOOL_COMPRESS_TRUNCATE`` and ``TOOL_RESULT_ARTIFACT_THRESHOLD`` in
-        characters, ``CONVERSATION_WINDOW``, ``CONVERSATION_PRESERVE_FIRST`` and ``_LAST``); with
-        the prefix "CYBER_" its preset is the ground. "none" or "null" is None where a setting may
-        be that. What no variable sets gives way where it contradicts one that does: ``low`` falls
-        in proportion with ``high``, what is left of a text to the size above which it is shortened;
-        so does ``TOOL_COMPRESS_TRUNCATE``.
+        characters, ``CONVERSATION_WINDOW``, ``CONVERSATION_PRESERVE_FIRST`` and ``_LAST``).
+        With the prefix "CYBER_" its preset is the default. "none" or "null" is None if a setting
+        may be None. A setting without a variable adapts to those that have one: ``low`` falls in
+        proportion with ``high``, and the size of a shortened text is at most the size above which
+        it is shortened. So does ``TOOL_COMPRESS_TRUNCATE``.
 
         Args:
-            prefix: What all names begin with.
+            prefix: The beginning of all names.
             environ: The variables; ``os.environ`` if not given.
 
         Raises:
-            PolicyError: If variables cannot be read, are out of range or contradict each other; it
-                names all of them. A wrong preset is named alone.
+            PolicyError: If variables cannot be read, are out of range or contradict each other. It
+                names all of them. If the preset is wrong, it names only the preset.
         """
     @staticmethod
     def from_dict(settings: dict[str, Any]) -> Policy:
-        """The policy of these settings.
+        """Returns the policy with these settings.
 
         Raises:
             PolicyError: As for the constructor.
         """
     def replace(self, **changes: Any) -> Policy:
-        """Returns a checked policy with some settings changed. This policy stays as it is.
+        """Returns a checked policy with some settings changed. This policy stays unchanged.
 
         A new value or list replaces the old one. ``window`` without ``reserve_output`` limits the
         reserve to a quarter of the window. ``levels`` can also be a dict that maps the
@@ -779,7 +781,7 @@ class Policy:
             PolicyError: As for the constructor.
         """
     def to_dict(self) -> dict[str, Any]:
-        """The settings; ``Policy.from_dict(policy.to_dict())`` is the same policy."""
+        """Returns the settings; ``Policy.from_dict(policy.to_dict())`` is the same policy."""
 
 @final
 class Plan:
@@ -799,46 +801,46 @@ class Plan:
         """Tokens of the messages after."""
     @property
     def messages(self) -> int:
-        """Number of messages that it was made for."""
+        """Number of messages that the plan was made for."""
     @property
     def relied_on(self) -> list[str]:
-        """References in marks that it believes: what is cut behind them is not stored again."""
+        """References in marks that it trusts: the text cut after them is not stored again."""
     @property
     def is_empty(self) -> bool:
         """True if there is nothing to do."""
     @property
     def is_pending(self) -> bool:
-        """True if it waits for a summary. It can be applied without; then none stands there."""
+        """True if the plan waits for a summary. It can be applied without one."""
     @property
     def edits(self) -> list[dict[str, Any]]:
         """The edits, in the order of the conversation: stage, action, why, tokens, reference."""
     def _repr_html_(self) -> str:
         """The explanation, for notebooks."""
     def explain(self) -> str:
-        """The plan in words, a line for each edit."""
+        """Returns the plan in words, a line for each edit."""
     def to_dict(self) -> dict[str, Any]:
-        """The plan as a JSON-able dict, for programs, and under ``replay`` for ``from_dict``."""
+        """Returns the plan as a JSON-able dict. ``from_dict`` reads its key ``replay``."""
     @staticmethod
     def from_dict(d: Mapping[str, Any]) -> Plan:
-        """The plan that ``to_dict`` wrote, equal to it: through JSON and in another process too.
+        """Returns an equal plan from a dict of ``to_dict``, also after JSON or in another process.
 
-        Only ``replay`` is read. Its places are held against the messages when it is applied.
+        Only ``replay`` is read. Its places are checked against the messages when it is applied.
 
         Raises:
-            PolicyError: If it is anything else; says which key is wrong.
-            MessageError: If it is nested too deeply.
+            PolicyError: If the dict is not of ``to_dict``. The error names the wrong key.
+            MessageError: If the dict is nested too deeply.
         """
     def report(self) -> dict[str, Any]:
-        """The fields of a ``Report`` but for the time it took."""
+        """Returns the fields of a ``Report`` except its time."""
     def artifacts(self, messages: Sequence[Any]) -> list[tuple[str, str, bytes]]:
-        """The content that must be stored first: reference, tool, content.
+        """Returns the content that must be stored first: reference, tool, content.
 
         Raises:
             MessagesChangedError: If these are not the messages that the plan was made for.
             MessageError: If the plan comes from data and is about places that they do not have.
         """
     def apply(self, messages: Sequence[Any]) -> list[Any]:
-        """The messages that the plan leaves, as a new list; untouched ones are the same objects.
+        """Returns the messages after the plan, as a new list. Unchanged ones are the same objects.
 
         Raises:
             MessagesChangedError: If these are not the messages that the plan was made for.
@@ -847,7 +849,7 @@ class Plan:
 
 @final
 class Engine:
-    """The engine itself; ``ullage.ContextManager`` is its face."""
+    """The native engine. ``ullage.ContextManager`` wraps it."""
 
     def __new__(
         cls,
@@ -902,7 +904,7 @@ class Engine:
 
 @final
 class Reading:
-    """A list of messages that was read once, for all that one compaction asks of it."""
+    """A list of messages that was read once, for all steps of one compaction."""
 
     @property
     def messages(self) -> list[Any]: ...
@@ -966,7 +968,7 @@ def share_compactions(one: int, other: int) -> bool:
 
 @final
 class ViewLookup:
-    """A history that was looked up in a ``ViewIndex``."""
+    """The outcome of a search in a ``ViewIndex``."""
 
     @property
     def view(self) -> Any: ...
@@ -1012,10 +1014,10 @@ def summary_request(
     max_tokens: int,
     input: int,
 ) -> dict[str, Any]:
-    """The fields of a ``SummaryRequest`` about messages that all leave.
+    """Returns the fields of a ``SummaryRequest`` about all of these messages.
 
     Raises:
-        PolicyError: If there is no such prompt or format.
+        PolicyError: If the prompt or the format is unknown.
         MessageError: If the messages cannot be read.
     """
 
@@ -1025,14 +1027,14 @@ class PromptCache:
 
     def __new__(cls, counter: TokenCounter, *, format: str | None = None) -> Self: ...
     def request(self, messages: Sequence[Any]) -> None:
-        """Sends a request with these messages: those that are as they were are read."""
+        """Counts a request with these messages: unchanged messages are read from the cache."""
     def used(self) -> dict[str, int]:
-        """Requests, tokens read and tokens written so far."""
+        """Returns the requests, tokens read and tokens written so far."""
     def cost(self, *, prices: dict[str, float]) -> float:
         """Returns the cost, in tokens of plain input."""
 
 def cache_factors(model: str) -> tuple[float, float] | None:
-    """Factors for writing into the cache of a model's provider and for reading from it."""
+    """Returns the factors of a provider for writing into its cache and for reading from it."""
 
 def plan_cost(
     before: int, after: int, unchanged: int, *, prices: dict[str, float]
@@ -1040,21 +1042,21 @@ def plan_cost(
     """Returns the cost of a change from ``before`` tokens to ``after``, see ``ullage.PlanCost``."""
 
 def unchanged_tokens(plan: Plan, messages: Sequence[Any], counter: TokenCounter) -> int:
-    """Tokens of the messages in front of the first that a plan changes."""
+    """Returns the tokens of the messages before the first that a plan changes."""
 
 @final
 class Needs:
-    """Everything that the messages after a cut used of those before it, see ``ullage.replay``."""
+    """Everything before a cut that the messages after it used, see ``ullage.replay``."""
 
     def __new__(cls, messages: Sequence[Any], cut: int, *, format: str | None) -> Self: ...
     def kept_in(self, context: Sequence[Any], stored: list[bytes]) -> dict[str, Any]:
-        """Returns the share of it in the messages of a context, and in content stored beside it."""
+        """Returns the needed share in the messages of a context, and in stored content."""
     def kept_by(
         self, name: str, history: Sequence[Any], counter: TokenCounter, budget: int
     ) -> tuple[int, dict[str, Any]]:
-        """The tokens that a baseline leaves of a history, and how much of what was needed."""
+        """Returns the tokens that a baseline leaves of a history, and the needed share in them."""
     def lost(self, context: Sequence[Any]) -> list[str]:
-        """The anchors that are not in the messages of a context, in the order of their use."""
+        """Returns the anchors that are not in the messages of a context, in order of use."""
 
 def session_cuts(
     messages: Sequence[Any],
@@ -1065,7 +1067,7 @@ def session_cuts(
     least_after: int,
     format: str | None,
 ) -> list[tuple[int, int]]:
-    """The places to cut a session: indices of the model's messages, and the tokens before each."""
+    """Returns where to cut a session: indices of the model's messages, and tokens before each."""
 
 class NativeStore:
     """The common base of the native stores."""
@@ -1075,33 +1077,33 @@ class NativeStore:
 
         Args:
             content: Any bytes.
-            reference: A name, a hyphen and 16 hexadecimal digits, as a plan makes it.
-            tool: The tool that the content came from.
+            reference: A name, a hyphen and 16 hexadecimal digits, as in a plan.
+            tool: The tool that returned the content.
 
         Raises:
             ReferenceTakenError: If other content has that reference.
-            StoreError: If it cannot be written, or the reference is not one.
+            StoreError: If the content cannot be written, or the reference is not valid.
         """
     def get(self, reference: str) -> bytes:
-        """The content of ``reference``, byte for byte.
+        """Returns the content of ``reference``, byte for byte.
 
         Raises:
-            StoreError: If there is none, which names the nearest that are stored, or if it cannot
-                be read.
+            StoreError: If there is no such content, or it cannot be read. The error names the
+                nearest references.
         """
     def list(self) -> list[str]:
-        """Every reference, sorted."""
+        """Returns every reference, sorted."""
     def delete(self, reference: str) -> bool:
-        """Forgets ``reference``; whether there was anything to forget."""
+        """Deletes the content of ``reference``. Returns True if there was any."""
     def search(self, pattern: str, *, context: int = 0, limit: int = ...) -> str:
-        """Lines that match in everything that is stored, see ``ullage.search``.
+        """Returns the matching lines of all stored content, see ``ullage.search``.
 
         Raises:
-            StoreError: If the pattern cannot be used, or the store not be listed.
+            StoreError: If the pattern is invalid, or the store cannot be listed.
         """
 
 class MemoryStore(NativeStore):
-    """A store that lives as long as the process. The same bytes are kept once."""
+    """A store that lasts as long as the process. Equal content is stored once."""
 
     def __new__(cls) -> Self: ...
 
@@ -1109,17 +1111,16 @@ class FileStore(NativeStore):
     """A store in a folder, one file for each reference; safe for many threads and processes.
 
     A file appears whole or not at all, under the name ``{tool}_{YYYYMMDD_HHMMSS}_{hash}.log`` (the
-    time is UTC); pictures and other files keep their own suffix, such as ``.png``. The names are
-    the index: there is nothing else on the disk that could be wrong after a crash. The same bytes
-    from two tools are one file with two names. Folders are made at the first write; nothing is
-    ever read or written through a symbolic link inside.
+    time is UTC). Pictures and other files keep their own suffix, such as ``.png``. The file names
+    are the only index, so a crash damages nothing. Equal content from two tools is one file with
+    two names. Folders are created at the first write. Symbolic links inside are not followed.
 
     Args:
         folder: The folder.
-        session: Any text. The files of a session are in a folder of their own, which no other
-            session shares, and only they are listed, searched and removed.
-        keep: How many artifacts stay when :meth:`clean` removes the oldest; None keeps all.
-        clean_above: How many there are before it does; None keeps all. At least ``keep``.
+        session: Any text. The files of a session are in a folder of their own, and only they are
+            listed, searched and removed.
+        keep: Number of artifacts that stay when :meth:`clean` removes the oldest; None keeps all.
+        clean_above: Number of artifacts above which it does; None keeps all. At least ``keep``.
     """
 
     def __new__(
@@ -1137,32 +1138,32 @@ class FileStore(NativeStore):
         """The session that was given."""
     @property
     def directory(self) -> Path:
-        """The folder of the files, or that of the session in it."""
+        """The folder of the files: that of the session if one was given."""
     def path(self, reference: str) -> Path | None:
-        """The file of ``reference``, or None if there is none."""
+        """Returns the file of ``reference``, or None if there is none."""
     def relative_path(self, reference: str) -> Path | None:
-        """The same from the folder on."""
+        """Returns the same path, relative to the folder."""
     @property
     def above_limit(self) -> bool:
         """True if there are more than ``clean_above`` artifacts, as far as is known."""
     def clean(self, live: Iterable[str], *, spare_own: bool = True) -> list[str]:
-        """Removes the oldest artifacts but the newest ``keep``, if there are too many.
+        """Removes all artifacts except the newest ``keep``, if there are too many.
 
-        A ``ContextManager`` calls it after a compaction. What can be reached from ``live`` stays,
-        also through the text of stored artifacts: a transcript of removed messages names the
-        outputs in it. What is stored again becomes new.
+        A ``ContextManager`` calls it after a compaction. Artifacts that can be reached from
+        ``live`` stay, also through stored artifacts: a transcript of removed messages names the
+        outputs in it. An artifact that is stored again becomes new.
 
         Args:
-            live: References that one conversation uses, or texts in which they stand.
-            spare_own: True if what other conversations of this store object lead to stays too:
-                the 256 that were cleaned last, and the 4,096 references that were put or given
-                back last and stood in none. False if ``live`` is all that is in use.
+            live: References that one conversation uses, or texts that contain them.
+            spare_own: True if artifacts of other conversations of this store object stay too:
+                the 256 conversations that were cleaned last, and the 4,096 references that were
+                stored or read last and were in none. False if ``live`` has all references in use.
 
         Returns:
-            What was removed, sorted.
+            The removed references, sorted.
 
         Raises:
-            StoreError: If the folder cannot be listed, or a file not be read or deleted.
+            StoreError: If the folder cannot be listed, or a file cannot be read or deleted.
         """
 
 @final
@@ -1173,10 +1174,10 @@ class TranscriptFile:
     def open(
         path: str | PathLike[str], *, fsync: str, lock: bool
     ) -> tuple[TranscriptFile, list[tuple[str, bool]], list[str]]:
-        """The file, its lines and whether each is whole, and what is said of those that are not."""
+        """Returns the file, its lines, True for each whole one, and a warning for each other."""
     def append(self, record: str) -> None:
         """Writes a record: JSON on one line."""
     def export(self, to: str | PathLike[str]) -> None:
         """Copies the file."""
     def close(self) -> None:
-        """Flushes the file, and lets others open it."""
+        """Flushes the file, and allows others to open it."""

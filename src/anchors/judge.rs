@@ -9,13 +9,13 @@ use super::{Anchor, AnchorKind, LONGEST_ANCHOR};
 const LEAST_DIGITS: usize = 3;
 /// Fewer hexadecimal digits are no abbreviation of a hash: git's is of seven.
 const LEAST_HEX: usize = 7;
-/// Hexadecimal digits of an address at least, behind `0x`.
+/// Hexadecimal digits of an address at least, after `0x`.
 const LEAST_ADDRESS: usize = 3;
 /// A word of letters and digits below this is a size, a version or a time.
 const LEAST_ID: usize = 6;
-/// The longest unit behind a number: `bytes`.
+/// The longest unit after a number: `bytes`.
 const LONGEST_UNIT: usize = 5;
-/// The longest name of a kind of file behind the dot: `markdown`.
+/// The longest name of a kind of file after the dot: `markdown`.
 const LONGEST_EXTENSION: usize = 8;
 /// A name with an underscore in it has at least so many bytes: `a_b` is a formula.
 const LEAST_NAME: usize = 4;
@@ -74,7 +74,7 @@ impl<F: FnMut(Anchor)> AnchorJudge<'_, F> {
         let range = self.trimmed(range, &['-'], &['/', '.', '-']);
         let word = &self.text[range.clone()];
         let range = if word.starts_with("//") || word.starts_with("...") {
-            // The rest of a URL behind its scheme, or a path whose beginning was left out.
+            // The rest of a URL after its scheme, or a path whose beginning was left out.
             let rest = word.trim_start_matches(['/', '.']);
             range.end - rest.len()..range.end
         } else {
@@ -161,7 +161,7 @@ fn single(word: &str, seen: ByteClasses) -> Option<AnchorKind> {
     (digits >= LEAST_DIGITS && word.len() >= LEAST_ID).then_some(AnchorKind::Id)
 }
 
-/// True if capital letters are inside a word as in names: behind a small letter or a digit, or several in front of small
+/// True if capital letters are inside a word as in names: after a small letter or a digit, or several before small
 /// letters (`HTTPServer`; the plural `URLs` is a word).
 fn has_humps(word: &str) -> bool {
     let (mut before, mut large) = (None, 0);
@@ -216,7 +216,7 @@ fn has_extension(word: &str) -> bool {
     })
 }
 
-/// The length of the name of a file that the number of a line follows behind a hyphen, as in the context of `grep -C`:
+/// The length of the name of a file that the number of a line follows after a hyphen, as in the context of `grep -C`:
 /// `lib.rs-120-text`.
 fn searched_file_length(word: &str) -> Option<usize> {
     if word.len() > 2 * LONGEST_ANCHOR {

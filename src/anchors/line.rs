@@ -1,4 +1,4 @@
-//! Numbers that tools put in front of lines.
+//! Line numbers of tools.
 
 /// More digits than this number no line: they are an id or a time.
 const MOST_DIGITS: usize = 7;
@@ -9,7 +9,7 @@ const ARROW: &[u8] = "→".as_bytes();
 const TABS: [&[u8]; 2] = [b"\t", b"\\t"];
 const COLON: &[u8] = b":";
 
-/// A line without the number that a tool has put in front of it: `  12→`, `12:`, or a number and a tab. O(1) but for the
+/// A line without the number of a tool before it: `  12→`, `12:`, or a number and a tab. O(1) except for the
 /// space before the number.
 ///
 /// A colon and a further digit are a time of day or a place, not the number of a line.
@@ -17,7 +17,7 @@ pub fn strip_line_number(line: &str) -> &str {
     &line[prefix(line.as_bytes())..]
 }
 
-/// The length of the number in front of the line that `bytes` begin with.
+/// The length of the number before the line that `bytes` begin with.
 pub(super) fn prefix(bytes: &[u8]) -> usize {
     let indent = bytes.iter().take_while(|byte| **byte == b' ').count();
     let digits = bytes[indent..].iter().take(MOST_DIGITS + 1).take_while(|byte| byte.is_ascii_digit()).count();

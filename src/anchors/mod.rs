@@ -40,8 +40,8 @@ pub const LONGEST_ANCHOR: usize = 200;
 
 /// Gives every anchor of `text` to `each`, in order and without overlap.
 ///
-/// The number in front of a line that a tool has put there is none (see [`strip_line_number`]), and neither is a single
-/// plain word, be it `ERROR`. Texts in the strings of JSON may come as they stand: what is escaped there parts words as
+/// The number before a line that a tool has put there is none (see [`strip_line_number`]), and neither is a single
+/// plain word, be it `ERROR`. Texts in the strings of JSON may come as they are: what is escaped there parts words as
 /// it would in the open, so that a call's arguments need not be read first. For the same reason a part of a Windows path
 /// that begins with the letter of an escape (`\new_file`) loses that letter.
 ///

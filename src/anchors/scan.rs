@@ -29,7 +29,7 @@ const CLASS: [ByteClasses; 256] = classes();
 
 const ESCAPE: u8 = 0x1b;
 
-/// A word: where it stands, and what is in it.
+/// A word: where it is, and what is in it.
 #[derive(Debug, Clone)]
 pub(super) struct Word {
     pub range: Range<usize>,
@@ -103,7 +103,7 @@ fn word_end(text: &str, start: usize) -> (usize, ByteClasses) {
             continue;
         }
         let Some(letter) = character(text, at).filter(|letter| is_letter(*letter)) else { break };
-        // Scripts without spaces and without large letters run into the names that stand among them.
+        // Scripts without spaces and without large letters run into the names that are among them.
         let before = text[start..at].chars().next_back();
         if before.is_some_and(|before| before.is_alphanumeric() && has_case(before) != has_case(letter)) {
             break;
@@ -145,7 +145,7 @@ fn gap(bytes: &[u8]) -> usize {
     }
 }
 
-/// The length of a colour behind its escape: the parameters and the letter of a control sequence.
+/// The length of a colour after its escape: the parameters and the letter of a control sequence.
 fn colour(bytes: &[u8]) -> usize {
     let Some(sequence) = bytes.strip_prefix(b"[") else { return 0 };
     let parameters = sequence.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b';' | b'?')).count();
@@ -153,7 +153,7 @@ fn colour(bytes: &[u8]) -> usize {
     1 + parameters + letter
 }
 
-/// The length of what is escaped in a string, however often: the letter behind backslashes belongs to no word.
+/// The length of what is escaped in a string, however often: the letter after backslashes belongs to no word.
 fn escaped(bytes: &[u8]) -> usize {
     let slashes = bytes.iter().take_while(|byte| **byte == b'\\').count();
     let rest = &bytes[slashes..];
@@ -167,7 +167,7 @@ fn escaped(bytes: &[u8]) -> usize {
     slashes + escape
 }
 
-/// The length of a character that is written as so many digits behind a letter, and of the colour that it may begin.
+/// The length of a character that is written as so many digits after a letter, and of the colour that it may begin.
 fn hexadecimal(bytes: &[u8], digits: usize) -> usize {
     match bytes.get(1..=digits).filter(|code| code.iter().all(u8::is_ascii_hexdigit)) {
         Some(code) if code.ends_with(b"1b") => 1 + digits + colour(&bytes[1 + digits..]),

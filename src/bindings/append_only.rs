@@ -1,6 +1,6 @@
 //! Conversations whose host promises that old messages do not change: only what was appended is read.
 //!
-//! A list continues a counted one if its messages are the very same objects. They are kept alive, so that no other
+//! A list continues a counted one if its messages are the same objects. They are kept alive, so that no other
 //! object gets the address of one.
 
 use std::fmt;
@@ -155,7 +155,7 @@ impl Entries {
         self.own.bind(py)
     }
 
-    /// Takes in what came behind them in `list`. O(new entries).
+    /// Takes in what came after them in `list`. O(new entries).
     ///
     /// # Errors
     /// `MemoryError` if there is no memory for them.

@@ -1,4 +1,4 @@
-//! Shortening one text.
+//! Shortens one text.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;

@@ -1,4 +1,4 @@
-//! `Conversation`: what a host asks about its own messages.
+//! `Conversation`: answers a host's questions about its own messages.
 
 use std::sync::Arc;
 

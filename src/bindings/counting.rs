@@ -156,7 +156,7 @@ impl Counting {
 pub enum History {
     /// Nothing: any of them may be edited in place.
     MayChange,
-    /// They stay as they are; new ones come at the end.
+    /// They stay unchanged; new ones come at the end.
     AppendOnly,
 }
 

@@ -42,7 +42,7 @@ pub fn plan_cost<'py>(
     Ok(pythonize(prices.py(), &cost)?)
 }
 
-/// Tokens of the messages in front of the first that a plan changes.
+/// Tokens of the messages before the first that a plan changes.
 #[pyfunction]
 pub fn unchanged_tokens(plan: &PyPlan, messages: &Bound<'_, PyAny>, counter: &PyTokenCounter) -> PyResult<usize> {
     let plan = &plan.0;

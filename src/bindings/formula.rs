@@ -1,6 +1,6 @@
-//! The estimate of Cyber-AutoAgent, number for number, for those who come from it.
+//! The estimate of Cyber-AutoAgent, with the same numbers.
 //!
-//! Characters over a ratio, fifty tokens for each message, and constants for what stands beside the messages. Where a
+//! Characters over a ratio, fifty tokens for each message, and constants for what is beside the messages. Where a
 //! value is not text, its characters are those of Python's own `str`, so only Python can count them.
 
 use pyo3::prelude::*;

@@ -1,8 +1,8 @@
-//! Strings that were seen before, known by what they are rather than by what they say.
+//! Recognizes strings that were seen before by their identity, without reading them.
 //!
 //! A Python string never changes, so as long as one is kept alive its place in memory is its name, and its digest can be
 //! remembered under it: a long history is then measured without reading its texts again. A message that is edited in place
-//! holds another string afterwards, so an edit is noticed all the same.
+//! holds another string afterwards, so an edit is noticed anyway.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Reading Python objects in place: dicts, or anything with attributes.
+//! Reads Python objects in place: dicts, or objects with attributes.
 
 mod build;
 mod render;
@@ -148,7 +148,7 @@ impl Node for PyNode<'_> {
         if PyBackedStr::try_from(string.clone()).is_ok() {
             return None;
         }
-        // Bytes that were no UTF-8 when Python read them stand as lone surrogates, and come back as they were.
+        // Bytes that were not UTF-8 when Python read them are lone surrogates, and come back unchanged.
         let encoded = ["surrogateescape", "surrogatepass"]
             .iter()
             .find_map(|errors| string.call_method1("encode", ("utf-8", *errors)).ok())?;

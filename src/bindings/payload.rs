@@ -1,4 +1,4 @@
-//! Large results in numbers, for `ullage.adk`.
+//! Statistics of large results, for `ullage.adk`.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -1,4 +1,4 @@
-//! Exceptions of the host's own code that no reader may answer for.
+//! Exceptions that the host's own code raises while messages are read.
 //!
 //! A node says whether it has a field, and cannot fail. What an attribute raises is kept aside while reading goes on, and is
 //! raised in place of whatever was read: an interrupt ends the program of the host, not a field of its message. An ordinary

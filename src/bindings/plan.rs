@@ -1,4 +1,4 @@
-//! `Plan`: what to do to a conversation, as data.
+//! `Plan`: the changes to a conversation, as data.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};

@@ -1,4 +1,4 @@
-//! `Reading`: a list of messages that was read once, for everything that one compaction asks of it.
+//! `Reading`: a list of messages that was read once, for all steps of one compaction.
 
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -71,7 +71,7 @@ impl PyReading {
         PyNode::reading(self.list.bind(py), |node| rewritten(plan, node, &self.reading.conversation))
     }
 
-    /// Returns the indices of the messages that must stay as they are.
+    /// Returns the indices of the messages that must stay unchanged.
     pub fn pins(&self) -> Vec<usize> {
         let pinned = self.reading.conversation.messages.iter().filter(|message| message.pin == Pin::Pinned);
         pinned.flat_map(|message| message.span.entries()).collect()

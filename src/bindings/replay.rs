@@ -17,7 +17,7 @@ use crate::wire::Format;
 type Baseline = fn(&Conversation<PyText>, crate::ledger::Counting<'_>, usize) -> Context;
 const BASELINES: [(&str, Baseline); 2] = [("window", window), ("line-cover", line_cover)];
 
-/// Returns the places to cut a session at: the entry of the list, and the tokens in front of it.
+/// Returns the places to cut a session at: the entry of the list, and the tokens before it.
 #[pyfunction]
 #[pyo3(signature = (messages, counter, *, tokens, most, least_after, format))]
 pub fn session_cuts(

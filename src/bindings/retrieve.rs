@@ -1,4 +1,4 @@
-//! Reading stored outputs back, and finding the references to them.
+//! Reads stored outputs back, and finds the references to them.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::RangeInclusive;
@@ -95,7 +95,7 @@ pub fn nearest(wanted: &Bound<'_, PyString>, known: Vec<String>) -> Vec<String> 
     store::nearest(&wanted, known.iter().map(String::as_str)).into_iter().map(str::to_owned).collect()
 }
 
-/// Every reference that stands in a string anywhere inside `value`: dicts, lists, and objects by their fields.
+/// Every reference that is in a string anywhere inside `value`: dicts, lists, and objects by their fields.
 #[pyfunction]
 pub fn references_in(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     let mut found = BTreeSet::new();

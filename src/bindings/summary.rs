@@ -1,4 +1,4 @@
-//! Summaries of messages that all leave, for hosts that choose themselves which do.
+//! Summaries of messages that the host chooses.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -48,7 +48,7 @@ pub fn summary_request<'py>(
     Ok(pythonize(messages.py(), &asked)?)
 }
 
-/// A model's summary that stands in a message of its own, where no line of it may pass for one of ours.
+/// A model's summary that is in a message of its own, where no line of it may pass for one of ours.
 #[pyfunction]
 pub fn quoted_summary(text: &Bound<'_, PyString>) -> String {
     quoted(&PyText::of(text))

@@ -1,4 +1,4 @@
-//! `View`: what a model sees of a growing history of Python objects.
+//! `View`: the part of a growing history of Python objects that a model sees.
 
 mod contents;
 mod history;
@@ -293,7 +293,7 @@ impl PyView {
         let mut forgotten = None;
         let Compaction { pieces, left: unscaled, .. } = {
             let mut view = own.view.lock();
-            // A conversation that begins anew is no other one.
+            // A conversation that begins again is the same one.
             if own.is_unproven.load(Ordering::Acquire) && known.is_answered && view.is_of_another(&prefixes) {
                 return Err(of_another().into());
             }

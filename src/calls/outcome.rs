@@ -1,4 +1,4 @@
-//! Judges if a call failed. Every stage, summary and adapter asks this one judge.
+//! Decides if a call failed, for every stage, summary and adapter.
 //!
 //! A result may declare its outcome (`is_error`, `status`), state it in the fields of JSON, or state it in words. A result
 //! that does none of these has an unknown outcome, so nobody takes silence for success.
@@ -265,7 +265,7 @@ fn says_failure(text: &str) -> bool {
     let shell = || text.len() <= SHORT && SHELL.iter().any(|words| line.contains(words));
     let end = text.floor_char_boundary(ENDS);
     let tail = text.ceil_char_boundary(text.len().saturating_sub(ENDS)).max(end);
-    // Whole lines: in the middle of one anything may stand.
+    // Whole lines: in the middle of one anything may be.
     let tail = text[tail..].find('\n').map_or("", |at| &text[tail + at..]);
     BEGINNINGS.iter().any(|word| begins(word))
         || shell()

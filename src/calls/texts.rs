@@ -1,4 +1,4 @@
-//! The texts in the arguments of a call, and where they stand, so that one can be replaced and all else stays byte for byte.
+//! The texts in the arguments of a call, and their places, so that one can be replaced and the rest stays unchanged.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! An output that is all encoded data: base64 in lines, or the lines of a hexadecimal dump. Named by its first bytes.
+//! Output that consists of encoded data: base64 in lines, or the lines of a hexadecimal dump. Named by its first bytes.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ const NARROWEST: usize = 48;
 /// Bytes of a line of a dump; numbers in columns are fewer.
 const WIDTH: usize = 8;
 
-/// Of a hundred lines, so many must be data. The last is shorter, and PEM has a line before and one behind.
+/// Of a hundred lines, so many must be data. The last is shorter, and PEM has a line before and one after.
 const DATA: usize = 90;
 
 /// Lines that are shown.
@@ -131,7 +131,7 @@ fn dumped(line: &str) -> Option<Vec<u8>> {
         return None;
     }
     let rest = rest.trim_start_matches([':', ' ']);
-    // Text stands behind two spaces or between bars.
+    // The text follows two spaces, or is between bars.
     let rest = rest.split('|').next().unwrap_or(rest);
     let mut bytes = Vec::new();
     for word in rest.split(' ').take_while(|word| word.is_empty() || matches!(word.len(), 2 | 4) && is_hex(word)) {

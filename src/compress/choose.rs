@@ -68,7 +68,7 @@ impl<'a> OutlineChoice<'a> {
             while let Some((piece, end)) = ends.next() {
                 let tokens = self.size(piece);
                 gaps.keep(piece);
-                // The first that does not fit ends the choice: smaller ones behind it would have to go again where a
+                // The first that does not fit ends the choice: smaller ones after it would have to go again where a
                 // bigger budget takes it.
                 if used + tokens + gaps.count * self.gap > budget {
                     return order;
@@ -81,7 +81,7 @@ impl<'a> OutlineChoice<'a> {
         order
     }
 
-    /// For each piece, whether it is kept: those of `order`, and what takes no more than the line that would stand in
+    /// For each piece, whether it is kept: those of `order`, and what takes no more than the line that would be in
     /// its place.
     pub(super) fn selection(&self, order: &[usize]) -> Vec<bool> {
         let pieces = &self.outline.pieces;
@@ -118,9 +118,9 @@ impl<'a> OutlineChoice<'a> {
 
 /// Counts the gap lines while more and more pieces are kept.
 struct Gaps {
-    /// The pieces that are kept, with one before the first and one behind the last, all shifted by one.
+    /// The pieces that are kept, with one before the first and one after the last, all shifted by one.
     kept: BTreeSet<usize>,
-    /// For each piece, how many in front of it are marked where they are left out.
+    /// For each piece, how many before it are marked where they are left out.
     marked: Vec<usize>,
     count: usize,
 }

@@ -1,4 +1,4 @@
-//! Removes what a terminal would not show or nobody reads: escape sequences, overwritten progress, long encoded data.
+//! Removes text that nobody reads: escape sequences, overwritten progress, long encoded data.
 //!
 //! Lines stay lines, so line numbers are those of the original.
 

@@ -1,7 +1,7 @@
 //! Tables of text: values with separators (CSV, TSV), columns in line (`ps`, `df`, `kubectl get`), tables of Markdown.
 //!
-//! Rows stay as they are, since a table says its keys once already. Cells are read only to tell which rows stand out, and
-//! where they stand in the source, so a reader that unquotes and copies them would cost more than it does.
+//! Rows stay unchanged, since a table says its keys once already. Cells are read only to tell which rows stand out, and
+//! where they are in the source, so a reader that unquotes and copies them would cost more than it does.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,7 +19,7 @@ const FEWEST: usize = 5;
 /// Of a hundred lines, so many must have the columns of the first.
 const ALIKE: usize = 80;
 
-/// Of a hundred columns of a header, so many must stand over a cell.
+/// Of a hundred columns of a header, so many must be over a cell.
 const ALIGNED: usize = 70;
 
 /// Tables of more rows are summed up; fewer say as much themselves.
@@ -132,7 +132,7 @@ fn form(sample: &Sample<'_>) -> Option<CellSeparator> {
         found * 100 / names.len().max(1)
     };
     let share = |names: &[Range<usize>]| -> usize { sample.lines.iter().map(|line| aligned(names, line)).sum() };
-    // The reading of the header under which more cells stand.
+    // The reading of the header under which more cells are.
     let (wide, single) = (names(first, "  "), names(first, " "));
     let names = if share(&wide) >= share(&single) { wide } else { single };
     let is_header = names.len() >= 3 && names.iter().all(|name| first[name.clone()].parse::<f64>().is_err());
@@ -159,7 +159,7 @@ fn stands_under(line: &[u8], name: &Range<usize>) -> bool {
     let is_space = |at: Option<usize>| at.and_then(|at| line.get(at)).is_none_or(|byte| *byte == b' ');
     let begins = !is_space(Some(name.start)) && is_space(name.start.checked_sub(1));
     let ends = !is_space(Some(name.end - 1)) && is_space(Some(name.end));
-    // The last name may stand over nothing.
+    // The last name may be over nothing.
     begins || ends || line.len() <= name.start
 }
 

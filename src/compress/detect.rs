@@ -1,4 +1,4 @@
-//! Chooses the room that shortens a text.
+//! Chooses the module that shortens a text, by its content type.
 
 use super::kind::ContentKind;
 use super::outline::Outline;

@@ -79,7 +79,7 @@ const OWN_FAILURES: [&str; 4] = [
     r"[\w./-]+: [^\n]*(?:Permission denied|No such file or directory|cannot |command not found|Operation not permitted|Input/output error|No space left on device)",
 ];
 
-/// A level, alone, behind a time or in JSON.
+/// A level, alone, after a time or in JSON.
 const LOGGED_FAILURES: [&str; 2] = [
     r"(?:\d{4}-\d\d-\d\d[T ][\d:.,Z+-]+ )?\[?(?:ERROR|FATAL|CRITICAL|FAILED|PANIC|SEVERE)[\]: ]|[EF]\d{4} \d\d:\d\d:",
     r#"\{[^\n]{0,200}"level": ?"(?:error|fatal|critical|panic)""#,

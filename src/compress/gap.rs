@@ -1,4 +1,4 @@
-//! The line in place of what is left out: how much it was, where it stands, and how many failures it reports.
+//! The line in a gap: the size and the place of the missing text, and the number of failures in it.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::tokens::{CountTokens, TextKind};
 const GAP: &str = "[... ";
 const GAP_END: &str = " ...]";
 
-/// The line behind a text that is shortened without a gap: its headings tell what is missing.
+/// The line after a text that is shortened without a gap: its headings tell what is missing.
 pub(super) const SPARED: &str = "[... what can be spared is left out ...]";
 
 /// The content that is left out at one place.

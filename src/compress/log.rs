@@ -1,4 +1,4 @@
-//! Lines that repeat: logs, and any text of lines that nothing else claims.
+//! Logs, and any text of lines without another content type.
 //!
 //! Lines that differ in their numbers only have one shape. The first of a shape is kept with how often the shape
 //! occurs, rare shapes are kept whole, failures before everything else.

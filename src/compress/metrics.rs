@@ -1,4 +1,4 @@
-//! Metrics as Prometheus exposes them: a line of statistics for each family, and its series that stand out.
+//! Metrics in Prometheus' format: a line of statistics for each family, and its unusual series.
 //!
 //! The format: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
 

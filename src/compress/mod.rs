@@ -1,4 +1,4 @@
-//! Shorter text for long text: what a tool printed, by what it is.
+//! Shortens long tool output by content type.
 //!
 //! A text is cleaned of what a terminal would not show, a room that knows its kind takes it apart into pieces and ranks
 //! them, and as many are kept, the most needed first, as a budget allows. What is left out is named where it stood.
@@ -107,7 +107,7 @@ pub fn compress(text: &str, request: &Request<'_>, counter: &dyn CountTokens) ->
         && let Some(again) = once(&short.text, request, counter)
     {
         if again.kind == ContentKind::Json {
-            // A line behind it would make it something else. OK to go on since each time is shorter.
+            // A line after it would make it something else. OK to go on since each time is shorter.
             short = again;
             continue;
         }

@@ -1,4 +1,4 @@
-//! A text taken apart: what may be kept or left out on its own, and how much each is needed.
+//! A text in pieces that may be kept or left out, with their ranks.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -95,7 +95,7 @@ pub enum Absence {
     /// A line says how much is left out.
     Marked,
     /// Nothing, since a heading tells how much there is: the lines of context of a hunk, the entries of a folder. One
-    /// that reports a failure is marked all the same.
+    /// that reports a failure is marked anyway.
     Plain,
 }
 
@@ -114,7 +114,7 @@ pub struct Outline<'a> {
 type Reword<'a> = dyn Fn(&str) -> String + 'a;
 
 impl Piece {
-    /// True if a line must stand where it is left out.
+    /// True if a line must be where it is left out.
     pub fn is_marked(&self) -> bool {
         self.absence == Absence::Marked || self.failure_word
     }
@@ -190,7 +190,7 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// Has nothing said about the pieces from `first` on where they are left out, but for failures.
+    /// Has nothing said about the pieces from `first` on where they are left out, except for failures.
     pub fn unmark(&mut self, first: usize) {
         self.pieces[first..].iter_mut().for_each(|piece| piece.absence = Absence::Plain);
     }

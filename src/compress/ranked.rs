@@ -21,7 +21,7 @@ pub(super) enum Reports {
     Failure,
     /// It reports none: words in it are names or somebody's text.
     Nothing,
-    /// The same, unless it says by its form that a program failed: what another program printed before or behind.
+    /// The same, unless it says by its form that a program failed: what another program printed before or after.
     ByForm,
 }
 

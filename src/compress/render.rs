@@ -1,4 +1,4 @@
-//! Writing what is kept.
+//! Writes the kept pieces.
 
 use super::gap::{Gap, LeftOut, gap_line, newlines};
 use super::outline::{Outline, Piece, Unit};
@@ -40,7 +40,7 @@ pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> Render
             Unit::Lines if is_within_a_line(text, start, end) => Gap::Characters(text[start..end].chars().count()),
             Unit::Lines => {
                 let from = line_of(start);
-                // A gap that ends with a line end does not reach into the line behind it.
+                // A gap that ends with a line end does not reach into the line after it.
                 let to = line_of(end) + usize::from(!text[..end].ends_with('\n'));
                 let lines = from..to.max(from + 1);
                 match outline.first_number {

@@ -68,7 +68,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
         let in_file = &all[next..next + in_file];
         let is_match = |line: &str| if has_heading { is_match_under_heading(line) } else { is_match(line, path) };
         let matches = in_file.iter().filter(|(line, _)| is_match(&text[line.clone()])).count();
-        // A heading of the search itself is written anew with its count.
+        // A heading of the search itself is written again with its count.
         let named = if has_heading { line.clone() } else { line.start..line.start };
         cursor.until(named.end);
         outline.push_made(named, heading(path, matches), Rank::Key, false);

@@ -1,8 +1,8 @@
-//! Numbers in order, as what is asked of them: how many, between what, where they jump.
+//! Statistics of numbers in order: count, range, jumps.
 
 use crate::numbers::thousands;
 
-/// Numbers and where in their order they stand: a time, or nothing.
+/// Numbers and where in their order they are: a time, or nothing.
 #[derive(Debug, Default)]
 pub(super) struct Series<'a> {
     times: Vec<&'a str>,
@@ -20,7 +20,7 @@ const JUMPS: usize = 3;
 const FEWEST_STEPS: usize = 8;
 
 impl<'a> Series<'a> {
-    /// Adds a number as it stands in the source. `None` where it is none.
+    /// Adds a number as it is in the source. `None` where it is none.
     pub(super) fn push(&mut self, time: Option<&'a str>, source: &'a str) -> Option<()> {
         let value = source.parse::<f64>().ok()?;
         self.times.extend(time);

@@ -1,4 +1,4 @@
-//! Carrying a plan out: what must be stored, and what is left.
+//! Carries out a plan: returns the content to store, and the remaining messages.
 
 use std::borrow::Cow;
 
@@ -69,7 +69,7 @@ pub fn content<'a, N: Node>(
     }
 }
 
-/// The messages that `plan` leaves, as values of the host: untouched ones are the very same objects.
+/// The messages that `plan` leaves, as values of the host: untouched ones are the same objects.
 ///
 /// # Errors
 /// `Changed` if the messages are not those that the plan was made for.

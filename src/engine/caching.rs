@@ -1,4 +1,4 @@
-//! Tracks what providers answer from their prompt caches, to decide if a compaction is worth losing that.
+//! Tracks the use of the providers' prompt caches, to decide if a compaction is worth losing them.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Making a plan again until it fits, and uses what it may.
+//! Makes a plan again until it fits and uses its whole budget.
 
 use super::Engine;
 use crate::budget::Budget;
@@ -30,7 +30,7 @@ const LEAST_LINES: usize = 2;
 impl Engine {
     /// The plan for a conversation, within the budget of `with`.
     ///
-    /// A working copy counts what its texts take at the most, so it is the rendered plan that is judged. Where a mark turns out longer
+    /// A working copy counts upper bounds, so the rendered plan is judged. Where a mark turns out longer
     /// than its bound, the plan is made again for as much less; where the lines that are kept of what goes leave room, for
     /// as much more that stays whole.
     pub(super) fn fit<T: Text + Sync>(

@@ -1,4 +1,4 @@
-//! The front door: a policy, a ledger and the planner behind a few verbs.
+//! The engine: a policy, a ledger and the planner with a few methods.
 
 mod apply;
 mod arrival;

@@ -1,4 +1,4 @@
-//! Checks that a compaction gets away from its mark, so that the next one is not due on the next turn.
+//! Checks that a compaction ends well below its mark, so that the next one is not due on the next turn.
 
 use crate::budget::{PROGRESS, progressed};
 use crate::numbers::{share, thousands};

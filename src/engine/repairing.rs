@@ -1,4 +1,4 @@
-//! Repairing what a provider would refuse, before anything is decided.
+//! Repairs faults that a provider would refuse, before anything is decided.
 
 use super::{Engine, Reading};
 use crate::error::Result;

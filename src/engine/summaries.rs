@@ -1,4 +1,4 @@
-//! Summaries: of what a plan removes, and of messages that the host has chosen.
+//! Summaries of removed messages, and of messages that the host chooses.
 
 use std::ops::Range;
 
@@ -134,7 +134,7 @@ impl Engine {
 }
 
 impl SummaryRange<'_> {
-    /// The chosen messages but for those that are kept.
+    /// The chosen messages except for those that are kept.
     fn removed_messages<'b, T: Text>(&self, reading: &'b Reading<T>) -> Result<Removed<'b, T>> {
         let conversation = &reading.conversation;
         let count = conversation.spans().count();

@@ -62,7 +62,7 @@ pub enum Demand {
     NoEmptyMessage,
     /// System messages stand outside the list.
     SystemApart,
-    /// In a message, results stand before anything else.
+    /// In a message, results are before anything else.
     ResultsFirst,
     /// No result shares an entry with anything else.
     ResultsAlone,
@@ -70,7 +70,7 @@ pub enum Demand {
     ResultsTogether,
     /// A result names the tool of its call, if any.
     ResultsNameTheirTool,
-    /// Not even a system message stands between calls and their results.
+    /// Not even a system message is between calls and their results.
     NothingBetween,
     /// The last message may not ask for tools.
     NoOpenCallAtTheEnd,
@@ -123,7 +123,7 @@ impl CutPoints {
         cuts
     }
 
-    /// True if one may cut in front of message `position`.
+    /// True if one may cut before message `position`.
     pub fn is_legal(&self, position: usize) -> bool {
         self.legal.get(position).copied().unwrap_or(false)
     }

@@ -63,7 +63,7 @@ pub(super) fn results_accompanied<T: Text>(conversation: &Conversation<T>) -> im
     })
 }
 
-/// The first result of a message that stands in another entry than the results before it.
+/// The first result of a message that is in another entry than the results before it.
 pub fn first_apart<T>(message: &Message<T>) -> Option<usize> {
     let results = message.parts.iter().enumerate().filter(|(_, part)| matches!(part, Part::Result { .. }));
     let mut entries = results.map(|(part, _)| (part, message.span.entry_of(part).0));

@@ -50,7 +50,7 @@ pub struct Pairs {
     calls: Vec<CallSite>,
     orphans: Vec<(usize, usize)>,
     repeated: Vec<(usize, usize)>,
-    /// Messages that are bound together though no call and its result do it, the later ones behind.
+    /// Messages that are bound together though no call and its result do it, the later ones after.
     bonds: Vec<(usize, usize)>,
 }
 

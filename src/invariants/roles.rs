@@ -47,11 +47,11 @@ fn speakers<T>(conversation: &Conversation<T>) -> impl Iterator<Item = (usize, R
 /// The way in which a note about removed messages fits between the messages on both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seam {
-    /// Added to the user message in front of the gap.
+    /// Added to the user message before the gap.
     AppendBefore,
-    /// The same, and a short answer behind it from the other role.
+    /// The same, and a short answer after it from the other role.
     AppendBeforeAnswered,
-    /// Added to the user message behind the gap.
+    /// Added to the user message after the gap.
     AppendAfter,
     /// A message of its own.
     Insert(Role),
@@ -59,7 +59,7 @@ pub enum Seam {
     InsertPair(Role),
 }
 
-/// The seam between the message in front of the gap and the one behind it, where there is one.
+/// The seam between the message before the gap and the one after it, where there is one.
 ///
 /// A note joins the user message at hand. Where the gap is between two user messages, a short answer of the assistant's
 /// keeps them apart; where that message is pinned, the note is a message of its own, with an answer if roles ask for one.
@@ -70,7 +70,7 @@ pub fn seam(before: Option<(Role, Pin)>, after: Option<(Role, Pin)>) -> Seam {
         (Some((Role::User, Pin::Pinned)), Some((Role::User, _)) | None) => Seam::Insert(Role::Assistant),
         (Some((Role::User, Pin::Free)), _) => Seam::AppendBefore,
         (Some((Role::User, Pin::Pinned)), Some(_)) => Seam::InsertPair(Role::Assistant),
-        // An assistant message, or nothing but system messages, in front of the gap: the user speaks next.
+        // An assistant message, or nothing but system messages, before the gap: the user speaks next.
         (_, Some((Role::User, Pin::Free))) => Seam::AppendAfter,
         (_, Some((Role::User, Pin::Pinned))) => Seam::InsertPair(Role::User),
         (_, _) => Seam::Insert(Role::User),

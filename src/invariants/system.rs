@@ -1,4 +1,4 @@
-//! System messages stand outside the list.
+//! System messages are not part of the list.
 //!
 //! Anthropic takes the system prompt as a parameter: "Unexpected role \"system\". The Messages API accepts a top-level
 //! `system` parameter, not \"system\" as an input message role" (<https://docs.anthropic.com/en/api/messages>). So do

@@ -16,7 +16,7 @@ use crate::message::{Conversation, Message, Part, Role, Signature, Text, Tie};
 /// The newest signed thought of the last turn: while it stays, messages after it may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opening {
-    /// The request that began the turn. A note about removed messages stands with it: words between calls and results would
+    /// The request that began the turn. A note about removed messages is with it: words between calls and results would
     /// begin a new turn, in which the model has not thought.
     pub request: usize,
     /// The message with the thought.
@@ -48,7 +48,7 @@ pub(super) fn forbid<T: Text>(conversation: &Conversation<T>, opening: Option<Op
     }
 }
 
-/// Results carry a turn on, and system messages stand above it; other words of the user begin a new one.
+/// Results carry a turn on, and system messages are above it; other words of the user begin a new one.
 fn begins_turn<T: Text>(message: &Message<T>) -> bool {
     message.role == Role::User && !message.has_result()
 }

@@ -1,4 +1,4 @@
-//! Digests: what a text is remembered by, and what a conversation is recognized by.
+//! Digests of texts, by which counts are cached and conversations recognized.
 
 use crate::media::Media;
 use crate::message::{Conversation, Document, Item, Message, Part, Role, Signature, Text, Turn, digest_of};
@@ -130,7 +130,7 @@ pub(super) fn digest<T>(message: &Message<T>, keys: &[u128]) -> u128 {
     keys.iter().fold(kinds, |digest, key| mix(digest, *key))
 }
 
-/// The digest of the message as every format can tell it; `digest` is that of the message as it stands.
+/// The digest of the message as every format can tell it; `digest` is that of the message as it is.
 ///
 /// Chat says reasoning, words and calls in fields of their own, and so forgets which came first; Chat and the AI SDK say
 /// results before all else; and not every format marks where a cache ends. One conversation must have one name in all of

@@ -1,4 +1,4 @@
-//! Adding up the counts of a conversation.
+//! Adds up the counts of a conversation.
 
 use crate::message::{Conversation, Document, Item, Part, Text};
 use crate::tokens::{CountTokens, MediaRule, Overhead, Scale, TextKind};

@@ -83,7 +83,7 @@ impl Ledger {
         self.calibration.remainder(beginning).map_or(0, Remainder::beside)
     }
 
-    /// Tokens of a whole request: its messages, of `total` tokens, and what stands beside them, which is the provider's
+    /// Tokens of a whole request: its messages, of `total` tokens, and what is beside them, which is the provider's
     /// own figure where the conversation was observed and `fixed` elsewhere. See [`Remainder::request`].
     pub fn request(&self, total: usize, beginning: u128, fixed: usize) -> usize {
         match self.calibration.remainder(beginning) {

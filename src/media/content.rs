@@ -1,4 +1,4 @@
-//! The content of a block of media, read a few bytes at a time wherever it lies.
+//! The content of a block of media, read a few bytes at a time in any form.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
@@ -74,7 +74,7 @@ const LONGEST_LINE: usize = 998;
 pub struct Base64<'a> {
     written: &'a str,
     characters: &'a [u8],
-    /// Characters of a line, and of the break behind it.
+    /// Characters of a line, and of the break after it.
     line: usize,
     line_break: usize,
 }

@@ -1,7 +1,7 @@
 //! The dimensions of an image, from its header.
 //!
 //! Read here rather than by a crate: those that there are want a seekable reader, so base64 would have to be decoded up
-//! to the place, which in a photograph lies behind its preview and colour profile. Here a jump costs nothing.
+//! to the place, which in a photograph lies after its preview and colour profile. Here a jump costs nothing.
 
 use super::content::Content;
 
@@ -29,7 +29,7 @@ pub(super) fn dimensions(content: &dyn Content) -> Option<(u32, u32)> {
     (width > 0 && height > 0).then_some((width, height))
 }
 
-/// Two numbers of 16 bits, one behind the other.
+/// Two numbers of 16 bits, one after the other.
 fn pair(content: &dyn Content, at: usize, number: fn([u8; 2]) -> u16) -> Option<(u32, u32)> {
     let [a, b, c, d] = content.exactly(at)?;
     Some((number([a, b]).into(), number([c, d]).into()))
@@ -53,7 +53,7 @@ fn jpeg(content: &dyn Content) -> Option<(u32, u32)> {
     for _ in 0..MOST_SEGMENTS {
         let [mark, marker, high, low] = content.exactly(at)?;
         match (mark, marker) {
-            // Any number of fill bytes may stand before a marker.
+            // Any number of fill bytes may be before a marker.
             (0xFF, 0xFF) => at += 1,
             (0xFF, 0xC0..=0xCF) if !NO_FRAME.contains(&marker) => {
                 return pair(content, at + 5, u16::from_be_bytes).map(|(height, width)| (width, height));

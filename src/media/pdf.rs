@@ -8,7 +8,7 @@ use super::content::Content;
 
 /// A PDF says what it is in its first kilobyte, and where its table is in its last.
 pub(super) const HEAD: usize = 1024;
-/// A trailer and a catalog are shorter than this, but for what a catalog has behind its pages.
+/// A trailer and a catalog are shorter than this, except for what a catalog has after its pages.
 const DICTIONARY: usize = 2 * 1024;
 /// The root may name every page before it states their number.
 const ROOT: usize = 64 * 1024;
@@ -117,7 +117,7 @@ fn dictionary(bytes: &[u8]) -> &[u8] {
     &bytes[..find(bytes, b"startxref").or_else(|| find(bytes, b"endobj")).unwrap_or(bytes.len())]
 }
 
-/// The number behind a name, where the value is one or refers to an object.
+/// The number after a name, where the value is one or refers to an object.
 fn number_behind<N: std::str::FromStr>(bytes: &[u8], name: &[u8]) -> Option<N> {
     let mut rest = bytes;
     loop {
@@ -129,7 +129,7 @@ fn number_behind<N: std::str::FromStr>(bytes: &[u8], name: &[u8]) -> Option<N> {
     }
 }
 
-/// The number at the beginning, behind white space, and what follows it.
+/// The number at the beginning, after white space, and what follows it.
 fn number<N: std::str::FromStr>(bytes: &[u8]) -> Option<(N, &[u8])> {
     let bytes = bytes.trim_ascii_start();
     let (digits, rest) = bytes.split_at(bytes.iter().take_while(|byte| byte.is_ascii_digit()).count());

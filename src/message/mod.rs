@@ -41,7 +41,7 @@ pub fn digest_of(text: &str) -> u128 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Instructions that stand above the conversation.
+    /// Instructions that are above the conversation.
     System,
     /// The person, or the tool results that travel in their name.
     User,

@@ -24,6 +24,6 @@ pub enum Tie<T> {
     Refers,
     /// Stands for all that was said before it.
     Replaces,
-    /// Came of the signed reasoning in front of it, and is refused without that.
+    /// Came of the signed reasoning before it, and is refused without that.
     Reasoned,
 }

@@ -1,4 +1,4 @@
-//! In which order the parts of a message are told where its format does not say.
+//! The order of the parts of a message, if its format has none.
 
 use super::Part;
 

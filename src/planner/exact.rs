@@ -1,4 +1,4 @@
-//! A plan as data that gives the same plan back, in another process too.
+//! A plan as data, which gives the same plan in another process.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ const FINGERPRINT_DIGITS: usize = 32;
 const REMEDY: &str = "give what `to_dict` of a plan gave, unchanged, or make a new plan";
 
 impl Plan {
-    /// The plan that [`Plan::to_json`] wrote: equal to that one. Only `replay` is read of it; what stands beside that is for
+    /// The plan that [`Plan::to_json`] wrote: equal to that one. Only `replay` is read; the rest is for
     /// programs. Whether its places are those of a conversation is seen when it is applied. O(length).
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Fills the room that a plan leaves with the removed lines that are most likely needed.
+//! Fills the remaining room of a plan with the removed lines that will most likely be needed.
 
 use crate::digest::{Digest, Past, digest};
 use crate::message::Text;

@@ -16,7 +16,7 @@ use crate::store::{NOTE_ANSWER, Reference, RemovalNote, Storing, Whereabouts, re
 use crate::tokens::{CountTokens, TextKind};
 use crate::working_copy::{WorkingCopy, read_removal_note};
 
-/// A body, for what stands around one.
+/// A body, for what is around one.
 pub(super) const SOME: &str = "-";
 
 /// The tool that removed messages are stored under.
@@ -107,7 +107,7 @@ impl Gap {
 }
 
 /// Position of the note about messages that leave a tool loop in which the model has thought: in the request of its turn,
-/// or in front of it if the request is pinned.
+/// or before it if the request is pinned.
 fn with_request<T: Text>(
     working_copy: &WorkingCopy<'_, T>,
     request: usize,
@@ -115,7 +115,7 @@ fn with_request<T: Text>(
 ) -> NotePlace {
     let messages = &working_copy.conversation.messages;
     let holds = |message: usize| messages[message].pin == Pin::Free && !working_copy.is_removed(message);
-    // The note of an earlier compaction may stand in front of it, and its answer between them.
+    // The note of an earlier compaction may be before it, and its answer between them.
     let earlier = request.checked_sub(2).filter(|note| {
         messages[*note].role == Role::User
             && (*note..request).all(|message| working_copy.is_note(message) && holds(message))

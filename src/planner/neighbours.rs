@@ -18,16 +18,16 @@ pub(super) enum Neighbour {
 /// Finds the neighbours of the gaps of a working copy, which come in their order: every message is looked at once on each side.
 #[derive(Default)]
 pub(super) struct Neighbours {
-    /// The last message in front of `seen`.
+    /// The last message before `seen`.
     before: Option<Neighbour>,
     /// The end of the gap before.
     seen: usize,
-    /// The first message that stays behind the gap before; the number of messages where there is none.
+    /// The first message that stays after the gap before; the number of messages where there is none.
     after: usize,
 }
 
 impl Neighbours {
-    /// Returns the messages before and behind the next gap.
+    /// Returns the messages before and after the next gap.
     pub(super) fn of<T: Text>(
         &mut self,
         gap: &Range<usize>,
@@ -45,7 +45,7 @@ impl Neighbours {
         (self.before, after)
     }
 
-    /// The note of that gap stands there.
+    /// The note of that gap is there.
     pub(super) fn add(&mut self, note: &NotePlace) {
         match note {
             NotePlace::Own { role, answer: NoteAnswer::None, .. } => self.before = Some(Neighbour::Inserted(*role)),

@@ -1,4 +1,4 @@
-//! Says in one sentence, for people, what takes the most room.
+//! Describes in one sentence, for people, the message that takes the most room.
 
 use crate::compress::pasted;
 use crate::error::Occupant;

@@ -1,4 +1,4 @@
-//! A plan that waits for a summary: how much room there is for one, what to ask for, and how the plan goes on.
+//! A plan that waits for a summary: the room for it, the request, and the completion of the plan.
 
 use super::gap::older_notes;
 use super::plan::{PendingSummary, Plan};
@@ -22,7 +22,7 @@ const LINES_SHARE: usize = 4;
 /// A summary in fewer tokens says nothing that is worth a call.
 const LEAST: usize = 32;
 
-/// Tokens that the note takes for saying how much follows, and the headings behind it.
+/// Tokens that the note takes for saying how much follows, and the headings after it.
 const FRAMING: usize = 32;
 
 /// The outcome of a request for a summary.
@@ -89,7 +89,7 @@ pub fn request_of<T: Text + Sync>(
 }
 
 /// `plan`, made for `conversation`, with the summary that it waits for: the answer, bounded, or what happened as it can be
-/// told without a model; and behind it lines with what that lost. Within its budget as before.
+/// written without a model; and after it lines with what that lost. Within its budget as before.
 pub fn resumed<T: Text>(
     mut plan: Plan,
     conversation: &Conversation<T>,

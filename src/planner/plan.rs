@@ -1,4 +1,4 @@
-//! A plan: the edits, and what they come to.
+//! A plan: the edits, and their total effect.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub enum Source {
     },
     /// Messages that go away, one to a line as JSON.
     Transcript {
-        /// Lines in front of them, which lead to what was removed before.
+        /// Lines before them, which lead to what was removed before.
         notes: String,
         /// The messages.
         messages: Range<usize>,
@@ -50,7 +50,7 @@ pub struct Artifact {
 /// A summary that a plan waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingSummary {
-    /// The edit in whose note it will stand.
+    /// The edit in whose note it will be.
     pub(super) edit: usize,
     /// Tokens that may come to the note.
     pub(super) room: usize,
@@ -82,7 +82,7 @@ pub struct Plan {
     pub tokens_before: usize,
     /// Tokens of the messages after.
     pub tokens_after: usize,
-    /// Tokens in front of the first message that changes, which stay in the provider's prompt cache.
+    /// Tokens before the first message that changes, which stay in the provider's prompt cache.
     pub unchanged: usize,
     /// The edits, in the order of the conversation.
     pub edits: Vec<Edit>,
@@ -223,7 +223,7 @@ impl Plan {
         report
     }
 
-    /// References in marks that the plan believes: what is cut behind them is not stored again.
+    /// References in marks that the plan believes: what is cut after them is not stored again.
     pub fn relied_on(&self) -> impl Iterator<Item = &Reference> {
         let stored: HashSet<&Reference> = self.artifacts.iter().map(|artifact| &artifact.reference).collect();
         self.edits

@@ -1,4 +1,4 @@
-//! Making the texts of what is pruned outside of results: shorter arguments of calls, and reasoning that goes.
+//! Makes the texts for pruned parts outside of results: shorter arguments of calls, and removed reasoning.
 
 use super::plan::{Artifact, Source};
 use super::rendering::{References, Rendering};

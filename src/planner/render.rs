@@ -1,4 +1,4 @@
-//! Making the texts of a plan: what a working copy decided becomes edits, references and exact counts.
+//! Makes the texts of a plan: decisions of a working copy become edits, references and exact counts.
 
 use super::fill::fill;
 use super::gap::{Gap, gaps};

@@ -1,4 +1,4 @@
-//! Cutting one text: the mark in front, what is kept of it, and where the whole is.
+//! Cuts one text: the mark, the kept part, and the reference of the original.
 
 use super::gap::SOME;
 use super::plan::{Artifact, Source};
@@ -22,7 +22,7 @@ pub struct ShortText {
     pub stored_before: Option<Reference>,
 }
 
-/// The output of `tool`, cut to `keep` tokens behind a line that says what it was and where the whole is; `None`
+/// The output of `tool`, cut to `keep` tokens after a line that says what it was and where the whole is; `None`
 /// if there is nothing to leave out. What is left is a text item and counts as tool output, whatever it was. What ullage
 /// has shortened or retrieved before keeps its line and its reference.
 pub fn shorten(
@@ -41,7 +41,7 @@ pub fn shorten(
     Some(marked_short(tool, text, &short.text, referring))
 }
 
-/// `short`, which is left of the output `text` of `tool`, behind the line that says what it was and where the whole is.
+/// `short`, which is left of the output `text` of `tool`, after the line that says what it was and where the whole is.
 /// O(length).
 pub fn marked_short(tool: &str, text: &str, short: &str, referring: References<'_>) -> ShortText {
     let to_store = match referring.storing {
@@ -78,7 +78,7 @@ impl<'a> FramedCut<'a> {
         Some(FramedCut { place, cut, tool: tools.of_result(place.message, place.part), text })
     }
 
-    /// Tokens that the cut saves while hardly anything stands behind its mark.
+    /// Tokens that the cut saves while hardly anything is after its mark.
     pub(super) fn saves(&self, with: &Rendering<'_>) -> usize {
         let mark = self.framed(SOME, with).text;
         self.cut.tokens_before.saturating_sub(with.counter.count(&mark, TextKind::ToolOutput))
@@ -117,7 +117,7 @@ impl<'a> FramedCut<'a> {
         self.edit(ShortText { text, to_store, stored_before: None }, with)
     }
 
-    /// The result with `body` behind its mark. `None` if that is no shorter.
+    /// The result with `body` after its mark. `None` if that is no shorter.
     pub(super) fn with_body(&self, body: &str, with: &Rendering<'_>) -> Option<RenderedCut> {
         self.edit(self.framed(body, with), with)
     }

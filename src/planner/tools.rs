@@ -1,4 +1,4 @@
-//! Maps each result to the tool that it came from.
+//! Maps each result to its tool.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::message::{Conversation, Part, Text};
 /// The tool of a result whose call is not in the conversation.
 const UNKNOWN_TOOL: &str = "tool";
 
-/// The tool behind each result of a conversation.
+/// The tool of each result of a conversation.
 #[derive(Debug, Default)]
 pub(super) struct ToolNames<'a> {
     by_result: HashMap<(usize, usize), &'a str, RandomState>,

@@ -1,4 +1,4 @@
-//! The ladder of escalation: what the stages may take when what they took before was not enough.
+//! The ladder of escalation: what stages may remove if the levels before were not enough.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub struct Level {
     pub stages: Vec<StageName>,
     /// Share of the recent messages that is left alone.
     pub recent: f64,
-    /// Share of the recent messages in which long results are not shortened where they stand.
+    /// Share of the recent messages in which long results are not shortened where they are.
     pub recent_results: f64,
     /// Share of the tool results, oldest first, that may be moved out or shortened.
     pub results: f64,
@@ -61,7 +61,7 @@ impl Default for Level {
 }
 
 impl Level {
-    /// The default ladder: the recent messages are left alone; then half of them are, but for long results; then only what
+    /// The default ladder: no recent message changes; then half of them, except for long results; then only what
     /// must stay is.
     pub fn ladder() -> Vec<Level> {
         let high = Level { recent: 0.5, recent_results: 0.0, superseded: Superseded::Newer, ..Level::default() };

@@ -90,7 +90,7 @@ pub struct Policy {
     /// escalation.
     pub levels: Vec<Level>,
     /// Seconds that a compaction may take, its summary included. When they are over, the last level runs at once, nothing
-    /// is improved any more, and the engine's own summary stands.
+    /// is improved any more, and the engine's own summary is used.
     pub time_limit: f64,
     /// If true, messages that a provider would refuse are repaired; otherwise they are an error.
     pub repair: bool,

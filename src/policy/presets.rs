@@ -1,4 +1,4 @@
-//! Policies by name. Each is what the adapter of that system runs where nothing else is asked for.
+//! Policies by name. Each is the default of the adapter of that system.
 
 use super::{Level, Policy, ShortenTo, StageName, Superseded};
 use crate::compress::Compressor;
@@ -208,7 +208,7 @@ fn sre_agent() -> Policy {
 }
 
 /// The working context of a session of ADK, `ullage.adk.SessionCompactor`: the last five contents stay, and an account of the
-/// others stands in front of them.
+/// others is before them.
 fn adk_session() -> Policy {
     Policy { window: 32_000, reserve_output: 0, keep_recent: 5, summaries: Summaries::Always, ..Policy::default() }
 }

@@ -1,4 +1,4 @@
-//! Policies made of settings as JSON has them, and policies with some settings changed.
+//! Policies from settings in JSON, and policies with some settings changed.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -40,7 +40,7 @@ impl Policy {
         policy.without_problems(problems)
     }
 
-    /// The ladder after a change. What is wrong with a level is left as it was.
+    /// The ladder after a change. What is wrong with a level is left unchanged.
     fn ladder(&self, value: Value, problems: &mut Vec<SettingProblem>) -> Vec<Level> {
         let mut levels = self.levels.clone();
         match value {

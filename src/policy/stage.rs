@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum StageName {
     /// Moves older tool results to the store and leaves a preview and a reference.
     Offload,
-    /// Shortens long tool results where they stand.
+    /// Shortens long tool results where they are.
     Compress,
     /// Leaves a line in place of what is superseded: said again, out of date, or in a file by now.
     Prune,

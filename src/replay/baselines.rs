@@ -92,7 +92,7 @@ fn tail<T: Text>(message: &Message<T>, counting: Counting<'_>, room: usize) -> O
     let room = room.checked_sub(overhead.message + overhead.block)?;
     let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
     let fits = |start: &usize| counting.fits(&text[*start..], TextKind::ToolOutput, room);
-    // Fewer lines take fewer tokens, but for a token or two where a line begins.
+    // Fewer lines take fewer tokens, except for a token or two where a line begins.
     let first = starts.partition_point(|start| !fits(start));
     let start = starts[first..].iter().find(|start| **start < text.len() && fits(start))?;
     let tail = &text[*start..];

@@ -1,4 +1,4 @@
-//! The plain cover of lines: what a digest has to be better than.
+//! The plain cover of lines: a baseline for the digest.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};

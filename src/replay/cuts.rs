@@ -15,13 +15,13 @@ pub struct CutRules {
 }
 
 impl CutRules {
-    /// Cuts from so many tokens of history on: at most 4, each with 20 messages or more behind it.
+    /// Cuts from so many tokens of history on: at most 4, each with 20 messages or more after it.
     pub fn at(tokens: usize) -> CutRules {
         CutRules { tokens, most: 4, least_after: 20 }
     }
 }
 
-/// The messages in front of which the session is cut: those of the model, for the request that it answers is what a
+/// The messages before which the session is cut: those of the model, for the request that it answers is what a
 /// compaction would have changed. O(messages).
 pub fn cuts<T>(conversation: &Conversation<T>, measured: &Measured, cutting: CutRules) -> Vec<usize> {
     let step = (cutting.tokens / 4).max(1);

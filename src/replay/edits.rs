@@ -1,4 +1,4 @@
-//! Edits: calls that replace text, and so must know it word for word.
+//! Edits: calls that replace text, for which the agent must know the text exactly.
 
 use serde_json::Value;
 

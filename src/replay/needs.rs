@@ -26,7 +26,7 @@ pub struct Needs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct NeededAnchor {
     anchor: String,
-    /// The keys of the lines that it stands in, in the results before the cut.
+    /// The keys of the lines that it is in, in the results before the cut.
     lines: Vec<u128>,
 }
 
@@ -37,7 +37,7 @@ pub struct Retention {
     pub needed: usize,
     /// Those of them that are in the context.
     pub anchors: usize,
-    /// Those of them that stand there in a line that a tool had printed.
+    /// Those of them that are there in a line that a tool had printed.
     pub lines: usize,
     /// Those of them that are in the context or in what is stored and referred to in it.
     pub recoverable: usize,
@@ -121,7 +121,7 @@ fn used_again<'a, T: Text>(before: &'a [Message<T>], after: &'a [Message<T>]) ->
     used
 }
 
-/// Gives each needed anchor the lines of results that it stands in.
+/// Gives each needed anchor the lines of results that it is in.
 fn add_lines<T: Text>(needed: &mut [NeededAnchor], before: &[Message<T>]) {
     let places: HashMap<String, usize, RandomState> =
         needed.iter().enumerate().map(|(place, needed)| (needed.anchor.clone(), place)).collect();

@@ -35,7 +35,7 @@ pub(super) struct Piece<'a> {
     pub text: &'a str,
 }
 
-/// The texts of a message, in order, but for ids of calls.
+/// The texts of a message, in order, except for ids of calls.
 pub(super) fn pieces<T: Text>(message: &Message<T>) -> Vec<Piece<'_>> {
     let mut pieces = Vec::with_capacity(message.parts.len());
     let own = if message.role == Role::Assistant { Voice::Used } else { Voice::Given };
@@ -118,7 +118,7 @@ fn strings<'a>(value: &'a Value, each: &mut impl FnMut(&'a str)) {
 }
 
 /// The key by which a line is recognized: its words without the space around them, without the number that a tool put in
-/// front, and without the number that a quotation put in front of that. `None` for an empty line.
+/// front, and without the number that a quotation put before that. `None` for an empty line.
 pub(super) fn line_key(line: &str) -> Option<u128> {
     let line = strip_line_number(strip_line_number(line)).trim();
     (!line.is_empty()).then(|| digest_of(line))

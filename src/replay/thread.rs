@@ -1,4 +1,4 @@
-//! Everything an agent must know to go on: its own last sentences, its list of tasks, the files that it changed, and the
+//! All that an agent must know to go on: its own last sentences, its list of tasks, the files that it changed, and the
 //! words of the user.
 
 use std::collections::HashSet;
@@ -17,7 +17,7 @@ const LAST: usize = 20;
 /// Words of a sentence that says something.
 const LEAST_WORDS: usize = 3;
 
-/// Letters of a word of the user that counts: shorter ones stand in any text.
+/// Letters of a word of the user that counts: shorter ones are in any text.
 const LEAST_LETTERS: usize = 4;
 
 /// The agent's current work before a cut.

@@ -1,4 +1,4 @@
-//! Shortens long tool results where they stand: the older ones first, on the ladder the recent ones too.
+//! Shortens long tool results where they are: the older ones first, on the ladder the recent ones too.
 
 use crate::message::Text;
 use crate::policy::{Level, ShortenTo};

@@ -13,7 +13,7 @@ pub(super) fn propose<T: Text>(working_copy: &WorkingCopy<'_, T>, level: &Level)
     let (mut from, mut freed) = (None, 0);
     for group in working_copy.groups.iter().take_while(|group| group.end <= recent) {
         if !group.clone().all(|message| working_copy.may_remove(message)) {
-            // Behind a gap that is there already, the note is paid for.
+            // After a gap that is there already, the note is paid for.
             (from, freed) = (None, if working_copy.is_removed(group.start) { note } else { 0 });
             continue;
         }

@@ -1,4 +1,4 @@
-//! Reading and writing single files: whole or not at all, and never through a link.
+//! Reads and writes single files: whole or not at all, and never through a link.
 #![allow(clippy::disallowed_methods)] // This is the one door to the file system, and dates its files.
 
 use std::fs::{self, File, OpenOptions};

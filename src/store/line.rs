@@ -1,4 +1,4 @@
-//! The lines that ullage writes in front of content or in its place: their words, and the parts of a line.
+//! The lines that ullage writes before content or in its place: their words, and the parts of a line.
 
 use super::Reference;
 use super::reference::safe_name;
@@ -34,7 +34,7 @@ pub enum Whereabouts<'a> {
     Lost,
 }
 
-/// `body`, which is left of a tool's output of so many characters, behind the line that says so. O(length).
+/// Puts the mark before `body`, the kept part of a tool's output. O(length).
 pub fn output_marked(tool: &str, characters: usize, whereabouts: &Whereabouts<'_>, body: &str) -> String {
     let tool = safe_name(tool);
     let characters = thousands(characters);
@@ -47,7 +47,7 @@ pub fn output_marked(tool: &str, characters: usize, whereabouts: &Whereabouts<'_
     behind(&said, body)
 }
 
-/// `body`, which is left of a text of so many characters that somebody wrote, behind the line that says so. O(length).
+/// Puts the mark before `body`, the kept part of a text that somebody wrote. O(length).
 pub fn text_marked(characters: usize, whereabouts: &Whereabouts<'_>, body: &str) -> String {
     let characters = thousands(characters);
     let said = match whereabouts {
@@ -59,7 +59,7 @@ pub fn text_marked(characters: usize, whereabouts: &Whereabouts<'_>, body: &str)
     behind(&said, body)
 }
 
-/// The note in place of messages that were removed, with `body`, which stands for what was in them, behind it; one line
+/// The note in place of messages that were removed, with `body`, which stands for what was in them, after it; one line
 /// where the body is blank. O(length).
 pub fn removal_note(messages: usize, whereabouts: &Whereabouts<'_>, body: &str) -> String {
     let messages = thousands(messages);
@@ -72,15 +72,15 @@ pub fn removal_note(messages: usize, whereabouts: &Whereabouts<'_>, body: &str) 
     if length(body) == 0 { format!("{said}]") } else { behind(&said, body) }
 }
 
-/// The answer to a note that must stand as a message of its own between two others.
+/// The answer to a note that must be a message of its own between two others.
 pub const NOTE_ANSWER: &str = "[ullage: noted; the conversation goes on below]";
 
-/// `body`, which a retrieval returned, behind the line that says so. O(length).
+/// Puts the line about a retrieval before `body`, the retrieved text. O(length).
 pub fn retrieval_marked(reference: &Reference, what: &str, body: &str) -> String {
     behind(&format!("{RETRIEVED}{reference}, {what}"), body)
 }
 
-/// `body` behind a line that ends in how much follows.
+/// `body` after a line that ends in how much follows.
 pub(super) fn behind(said: &str, body: &str) -> String {
     format!("{said}; {}{FOLLOW}\n{body}", thousands(length(body)))
 }
@@ -104,12 +104,12 @@ pub(super) fn superseded_line(line: &str) -> Option<&str> {
     tells.then(|| &line[..line.len() - 1])
 }
 
-/// True if what a line says behind its reason is that something was retrieved.
+/// True if what a line says after its reason is that something was retrieved.
 pub(super) fn tells_of_retrieval(rest: &str) -> bool {
     RETRIEVED.strip_prefix(MARK).is_some_and(|retrieved| rest.starts_with(retrieved))
 }
 
-/// The line of a superseded text with something behind it, as a stage may put there that knows nothing of it.
+/// The line of a superseded text with something after it, as a stage may put there that knows nothing of it.
 pub(super) fn with_body(said: &str, body: &str) -> String {
     if body.trim().is_empty() { format!("{said}]") } else { behind(said, body) }
 }

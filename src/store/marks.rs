@@ -1,4 +1,4 @@
-//! Recognises the lines of [`line`](super::line), so that what carries a reference is never stored or cut a second time.
+//! Recognizes the lines of [`line`](super::line), so that content with a reference is never stored or cut again.
 
 use super::line::{
     DROPPED, FOLLOW, GONE, MARK, NOTE_ANSWER, REMOVED, RETRIEVED, SHORTENED, STORED, behind, behind_reason, length,
@@ -8,7 +8,7 @@ use super::style::{StyledMark, framed};
 use super::{Reference, Storing};
 use crate::numbers::thousands;
 
-/// The reference in front of a tool result, if ullage put one there: an output that is stored, or a piece of one that was
+/// The reference before a tool result, if ullage put one there: an output that is stored, or a piece of one that was
 /// retrieved.
 pub fn marked_reference(text: &str) -> Option<Reference> {
     if let Some((_, reference)) = framed(text) {

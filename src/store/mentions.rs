@@ -1,4 +1,4 @@
-//! The references that stand in a text, by themselves or as the name of their file.
+//! The references in a text, by themselves or in the name of a file.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::reference::{HASH_DIGITS, LONGEST_TOOL, is_of_hash, is_of_tool};
 /// Bytes between the tool and the hash in the name of a file: `_20261121_180953_`.
 const DATED: usize = 17;
 
-/// Every reference that stands anywhere in `text`, and some that only look like one: the tail of a longer hash counts
+/// Every reference that is anywhere in `text`, and some that only look like one: the tail of a longer hash counts
 /// too. O(length), at the speed of looking for hyphens and underscores.
 pub fn mentions(text: &[u8]) -> BTreeSet<Reference> {
     mentions_in(text)
@@ -32,7 +32,7 @@ struct Mention<'a> {
     hash: &'a str,
 }
 
-/// Every hash that a hyphen, or a date and a time, stand between and the name of a tool.
+/// Every hash that follows the name of a tool and a hyphen, or a date and a time.
 fn mentions_in(text: &[u8]) -> impl Iterator<Item = Mention<'_>> {
     let separators = text.iter().enumerate().filter(|(_, byte)| matches!(byte, b'-' | b'_'));
     separators.filter_map(|(at, separator)| {
@@ -48,7 +48,7 @@ fn mentions_in(text: &[u8]) -> impl Iterator<Item = Mention<'_>> {
     })
 }
 
-/// True if this is a date and a time as they stand in the name of a file.
+/// True if this is a date and a time as they are in the name of a file.
 fn is_dated(text: &[u8]) -> bool {
     const FORM: &[u8; DATED] = b"_00000000_000000_";
     text.len() == DATED

@@ -1,9 +1,9 @@
-//! The nearest of the known names, for errors about one that is not known.
+//! Finds the nearest known names, for errors about an unknown one.
 
 /// Names in an error: more would not help to choose.
 const NAMED: usize = 3;
 
-/// Names that are compared, so that a typing error in front of a million keys costs milliseconds.
+/// Names that are compared, so that a misspelled key among a million costs milliseconds.
 const COMPARED: usize = 10_000;
 
 /// Characters of a name that are compared, and shown.

@@ -104,7 +104,7 @@ pub(super) fn is_of_hash(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
-/// The tool's name as it may stand in a file name: lower case, digits and underscores.
+/// The tool's name as it may be in a file name: lower case, digits and underscores.
 pub(super) fn safe_name(tool: &str) -> String {
     let name: String = tool
         .bytes()

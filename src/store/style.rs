@@ -14,9 +14,9 @@ pub enum MarkStyle {
     /// One line in front, with the reference.
     #[default]
     Ullage,
-    /// `[Tool output: ... | Full: artifacts/x.log]` in front and the file behind, as Cyber-AutoAgent does.
+    /// `[Tool output: ... | Full: artifacts/x.log]` in front and the file after, as Cyber-AutoAgent does.
     CyberAutoagent,
-    /// `[Large output saved to x]` in front and how to read it behind, as Valis does.
+    /// `[Large output saved to x]` in front and how to read it after, as Valis does.
     Valis,
 }
 

@@ -1,4 +1,4 @@
-//! The lines that stand for what is superseded: why it is, and where it is now. Nothing of it stays behind them.
+//! The lines in place of superseded content: the reason, and the reference. None of the content stays.
 
 use super::line::{GONE, MARK, PART, STORED, SUPERSEDED, Whereabouts};
 use super::reference::safe_name;
@@ -41,7 +41,7 @@ impl Marked<'_> {
     }
 }
 
-/// True if `text` stands for something superseded. O(1) but for another system's words, which are looked through.
+/// True if `text` stands for something superseded. O(1) except for another system's words, which are looked through.
 pub fn is_superseded(text: &str) -> bool {
     match text.strip_prefix(MARK) {
         Some(said) => said.starts_with(SUPERSEDED),
@@ -84,7 +84,7 @@ pub fn is_ours(text: &str) -> bool {
     text.starts_with(MARK)
 }
 
-/// A path as it stands in a mark: in one line, without what a mark is read by, and its end where it is long.
+/// A path as it is in a mark: in one line, without what a mark is read by, and its end where it is long.
 pub fn shown(path: &str) -> String {
     let length = path.chars().count();
     let tail = path.chars().skip(length.saturating_sub(LONGEST_PATH));

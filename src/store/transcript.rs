@@ -73,7 +73,7 @@ struct Writer {
     is_torn: bool,
 }
 
-/// Ends a torn line. A blank behind JSON changes nothing, should the line be whole after all.
+/// Ends a torn line. A blank after JSON changes nothing, should the line be whole after all.
 const TORN_END: &str = " \n";
 
 impl Transcript {
@@ -172,7 +172,7 @@ impl Transcript {
     /// Ends the work on the log, and lets others open it. Closing it again is no mistake.
     ///
     /// # Errors
-    /// `Store` if it cannot be flushed; it is closed all the same.
+    /// `Store` if it cannot be flushed; it is closed anyway.
     pub fn close(&self) -> Result<()> {
         let Some(writing) = self.open.lock().take() else { return Ok(()) };
         let flushed = if self.flush == Flush::Never { Ok(()) } else { writing.file.sync_all() };

@@ -1,4 +1,4 @@
-//! Counting tokens.
+//! Counts tokens.
 //!
 //! A [`CountTokens`] answers how many tokens a text costs. [`Exact`] runs the published byte-pair encodings;
 //! [`Estimate`] serves model families whose tokenizer is not public. [`counter_for_model`] chooses by a model's id, and

@@ -1,4 +1,4 @@
-//! Bringing calls and results together.
+//! Brings calls and results together.
 
 use std::collections::{HashMap, HashSet};
 
@@ -90,7 +90,7 @@ impl<T: Text> Repairer<'_, T> {
         }
     }
 
-    /// Puts every result right behind its call, answers the calls that have none, and lets results without a call speak.
+    /// Puts every result right after its call, answers the calls that have none, and lets results without a call speak.
     pub(super) fn pair(&mut self, open: OpenCalls) {
         let pairs = Pairs::of(self.conversation);
         let result_of: HashMap<PartOfMessage, Option<PartOfMessage>, RandomState> =
@@ -213,7 +213,7 @@ impl<T: Text> Repairer<'_, T> {
         repaired.pieces = pieces;
     }
 
-    /// Puts the results that are due into a message of their own, right behind their calls.
+    /// Puts the results that are due into a message of their own, right after their calls.
     fn insert_due(&mut self, due: &mut Vec<Piece>) {
         if due.is_empty() {
             return;

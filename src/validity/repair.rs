@@ -1,7 +1,7 @@
-//! The nearest history that a provider takes.
+//! Finds the nearest history that a provider accepts.
 //!
 //! Nothing goes away that can stay: a call without a result gets one that says so, a result that comes late is put
-//! behind its call, one without a call becomes words, and messages of one role in a row become one where roles must
+//! after its call, one without a call becomes words, and messages of one role in a row become one where roles must
 //! alternate.
 
 use super::working::{RepairedMessage, part_of};
@@ -16,7 +16,7 @@ pub enum OpenCalls {
     Answer,
     /// It is removed.
     Remove,
-    /// One that may still be answered stays as it is; any other is answered.
+    /// One that may still be answered stays unchanged; any other is answered.
     Wait,
 }
 

@@ -1,4 +1,4 @@
-//! A conversation while it is mended: messages as lists of pieces.
+//! A conversation during its repair: messages as lists of pieces.
 
 use crate::media::MediaKind;
 use crate::message::{Conversation, Item, Part, Role, Text};

@@ -48,7 +48,7 @@ const NEAR: f64 = 1.25;
 /// The result of a compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compaction<M> {
-    /// Oldest first; what stands behind the last piece is the history itself.
+    /// Oldest first; what is after the last piece is the history itself.
     pub pieces: Vec<Piece<M>>,
     /// Tokens of the whole request, before any scale; 0 where they are not known.
     pub left: usize,
@@ -156,7 +156,7 @@ impl<M: Clone> View<M> {
         self.landmarks = older.iter().step_by(step).chain(newest).copied().collect();
     }
 
-    /// Remembers what a compaction left, and gives back what is forgotten for it.
+    /// Remembers what a compaction left, and returns what is forgotten for it.
     pub fn compacted(
         &mut self,
         budget: Option<usize>,
@@ -218,7 +218,7 @@ impl<M> KnownCompaction<M> {
     }
 
     /// The first pieces that serve a history: all of them where it goes on from that of the compaction, otherwise those up to
-    /// the last block that stands for what it begins with. What was put between two entries is about what came behind, so
+    /// the last block that stands for what it begins with. Text put between two entries belongs to the later one, so
     /// it does not serve by itself.
     fn serving(&self, prefixes: &Prefixes) -> &[Piece<M>] {
         let pieces = &self.compaction.pieces;
@@ -250,7 +250,7 @@ fn end<M>(pieces: &[Piece<M>]) -> usize {
     pieces.last().map_or(0, |piece| piece.entries().end)
 }
 
-/// Without what stands as it is at the end: that goes on in the history.
+/// Without what is unchanged at the end: that goes on in the history.
 fn until_last_block<M>(mut pieces: Vec<Piece<M>>) -> Vec<Piece<M>> {
     let last = pieces.iter().rposition(|piece| matches!(piece, Piece::Block { .. }));
     pieces.truncate(last.map_or(0, |last| last + 1));

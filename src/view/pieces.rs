@@ -38,7 +38,7 @@ impl<M> Piece<M> {
     }
 }
 
-/// Adds a piece behind others. Entries in a row that stand as they are make one piece.
+/// Adds a piece after others. Entries in a row that are unchanged make one piece.
 pub(super) fn push<M>(pieces: &mut Vec<Piece<M>>, piece: Piece<M>) {
     match (pieces.last_mut(), piece) {
         (Some(Piece::Same(last)), Piece::Same(next)) if last.end == next.start => last.end = next.end,

@@ -1,4 +1,4 @@
-//! A request in the making: what it shows, and what of the history each message stands for.
+//! A request during its construction: its messages, and the entries of the history that each stands for.
 
 use std::ops::Range;
 
@@ -107,7 +107,7 @@ impl<M: Clone> Units<M> {
         last.map_or(0, |last| self.0[..=last].iter().map(|unit| unit.shows.len()).sum())
     }
 
-    /// The request after a repair: what is remembered of it stays as it was. O(messages).
+    /// The request after a repair: what is remembered of it stays unchanged. O(messages).
     #[must_use]
     pub fn repaired(&self, outputs: Vec<Output<M>>) -> Units<M> {
         self.rewritten(outputs, |units, now| {
@@ -116,7 +116,7 @@ impl<M: Clone> Units<M> {
         })
     }
 
-    /// The request after a compaction, which is remembered by what stands there now. O(messages).
+    /// The request after a compaction, which is remembered by what is there now. O(messages).
     #[must_use]
     pub fn compacted(&self, outputs: Vec<Output<M>>, prefixes: &Prefixes) -> Units<M> {
         self.rewritten(outputs, |units, now| {
@@ -143,7 +143,7 @@ impl<M: Clone> Units<M> {
 
     /// The units of rewritten messages. Units that nothing happened to stay; those that became one message, or changed
     /// places, are one unit; units that went away belong to the changed one before them, which has the note about them, or
-    /// to that behind. `remember` gets the old units and the one that they became.
+    /// to that after. `remember` gets the old units and the one that they became.
     fn rewritten(&self, outputs: Vec<Output<M>>, remember: impl Fn(&[Unit<M>], &mut Unit<M>)) -> Units<M> {
         let shown: Vec<(usize, &ShownMessage<M>)> =
             self.0.iter().enumerate().flat_map(|(unit, of)| of.shows.iter().map(move |shown| (unit, shown))).collect();
@@ -210,7 +210,7 @@ struct UnitGroup<M> {
 }
 
 impl<M: Clone> UnitGroup<M> {
-    /// `end` is the first unit behind all that were used so far.
+    /// `end` is the first unit after all that were used so far.
     fn of(outputs: &[(Range<usize>, bool, ShownMessage<M>)], end: usize, all: &[Unit<M>]) -> UnitGroup<M> {
         let start = outputs.iter().filter(|(units, ..)| !units.is_empty()).map(|(units, ..)| units.start).min();
         let units = start.map_or(end..end, |start| start..end);

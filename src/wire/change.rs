@@ -25,7 +25,7 @@ pub enum Change<'a> {
         /// Calls whose arguments change, by their parts.
         calls: Vec<(usize, &'a Arguments)>,
     },
-    /// A message put together anew.
+    /// A recombined message.
     Compose {
         /// The message whose other fields it takes; a new one has none.
         like: Option<usize>,

@@ -1,4 +1,4 @@
-//! Composes messages: entries of the list that stay as they are, and new ones between them.
+//! Composes messages: entries of the list that stay unchanged, and new ones between them.
 
 use std::ops::Range;
 
@@ -102,7 +102,7 @@ impl SharedEntries {
     }
 
     /// True if neighbours of what a model says share an entry, since the format would not read them as one message: in Gemini
-    /// words behind calls, in Chat and the AI SDK anything behind calls.
+    /// words after calls, in Chat and the AI SDK anything after calls.
     fn of_answers(self, before: &Run, after: &Run) -> bool {
         match self {
             SharedEntries::Results => before.calls && !after.calls,

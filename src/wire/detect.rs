@@ -1,4 +1,4 @@
-//! Telling which wire format a list of messages is in.
+//! Detects the wire format of a list of messages.
 //!
 //! Every message says which formats it could be of; the format is what they have in common.
 
@@ -43,7 +43,7 @@ pub fn detect_format<N: Node>(messages: &N) -> Result<Format> {
 /// The format to read `messages` in. Where nothing tells formats apart it does not matter, and the most common is taken.
 ///
 /// # Errors
-/// As for [`detect_format`], but for what tells nothing.
+/// As for [`detect_format`], except for what tells nothing.
 pub fn format_to_read<N: Node>(messages: &N) -> Result<Format> {
     let formats = possible_formats(messages)?;
     let first = |of: &[Format]| of.iter().copied().find(|format| formats.has(*format));

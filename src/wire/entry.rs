@@ -17,20 +17,20 @@ pub(super) struct Entry<T> {
 pub(super) enum Joins {
     /// It is a message by itself.
     Nothing,
-    /// Results that stand in a row.
+    /// Results that are in a row.
     Results,
     /// Words of the user: right after results they are one message with them, as in formats whose roles alternate.
     Words,
     /// Consecutive entries of a model's answer.
     Answer,
-    /// The same without calls, where a result must follow right behind its call: nothing joins behind a call but calls.
+    /// The same without calls, where a result must follow right after its call: nothing joins after a call but calls.
     Thought,
     /// The same with calls, where not even calls may follow before the results.
     Asks,
 }
 
 impl Joins {
-    /// True if it is one message with what stands before it.
+    /// True if it is one message with what is before it.
     pub(super) fn joins(self, before: Joins) -> bool {
         matches!(
             (before, self),

@@ -27,7 +27,7 @@ const ROLES: [(&str, Role); 5] = [
     ("system", Role::System),
 ];
 
-/// A field by both of its names. The SDK's stands first: its objects have that one, if only as None, and looking for a
+/// A field by both of its names. The SDK's is first: its objects have that one, if only as None, and looking for a
 /// name that an object does not have takes long.
 type Spellings = [Key; 2];
 const DISPLAY_NAME: Spellings = [Key::DisplayName, Key::DisplayNameCamel];

@@ -1,7 +1,7 @@
-//! Several texts in one string: a note that joins the words of a user whose content is a string, which stays one.
+//! Several texts in one string: a note joins a user's text, and the content stays a string.
 //!
-//! A border stands between them: a line with a number that is made from everything before it. A page or a tool whose output
-//! somebody pastes does not know what stands before it, so it cannot write a border, and a quoted one does not fit its new
+//! A border is between them: a line with a number that is made from everything before it. A page or a tool whose output
+//! somebody pastes does not know what is before it, so it cannot write a border, and a quoted one does not fit its new
 //! place. Who writes the whole string can, but only among words of their own.
 
 use memchr::memmem;

@@ -1,4 +1,4 @@
-//! Reading and building over `serde_json::Value`, and texts of JSON.
+//! Reads and builds `serde_json::Value`, and texts of JSON.
 
 use std::borrow::Cow;
 
@@ -70,7 +70,7 @@ fn depth_exceeds(value: &Value, limit: usize) -> bool {
     }
 }
 
-/// Gives a map the fields of another one that it has not, but for those that are named.
+/// Gives a map the fields of another one that it has not, except for those that are named.
 fn unite(into: &mut Value, other: &Value, levels: usize, named: &[&str]) {
     let (Value::Object(into), Value::Object(other)) = (into, other) else { return };
     for (name, value) in other.iter().filter(|(name, _)| !named.contains(&name.as_str())) {

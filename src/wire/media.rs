@@ -1,4 +1,4 @@
-//! Images, documents, sound and film: what formats say about them, and where their content is.
+//! Images, documents, sound and film: their description in each format, and the place of their content.
 //!
 //! A block has a `source` or a field that is one, and the content lies in one field of it: as bytes, as base64, in a data
 //! URL, as text, or as blocks of text and images. What lies elsewhere (a URL, a file id, a bucket) is of unknown size.

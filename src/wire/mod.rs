@@ -1,4 +1,4 @@
-//! Reading the host's messages in place, and writing the few that change.
+//! Reads the host's messages in place, and writes the few that change.
 //!
 //! Each format is written once over [`Node`] and so works on JSON values, on Python dicts and on host objects.
 
@@ -68,7 +68,7 @@ pub fn read<N: Node>(messages: &N, format: Format) -> Result<Conversation<N::Tex
         }
         before = joins;
     }
-    // The provider reads what stands before it no longer, or may not get it at all. Were it removed, nothing of that would
+    // The provider reads what is before it no longer, or may not get it at all. Were it removed, nothing of that would
     // be left; an older one is among what the newest stands for, and may go.
     if let Some(message) = newest_replacement {
         conversation.messages[message].pin = Pin::Pinned;

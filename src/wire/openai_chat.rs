@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions, and what litellm and Amplifier make of it.
+//! OpenAI Chat Completions, with the additions of litellm and Amplifier.
 //!
 //! A message is `{role, content, ...}` with its calls beside the content, and every result is a message of its own
 //! (<https://platform.openai.com/docs/api-reference/chat/create>). Of those who carry other models in this form, litellm
@@ -115,7 +115,7 @@ fn repeating<N: Node>(message: &N) -> impl Iterator<Item = Key> + '_ {
     })
 }
 
-/// True if reasoning stands in blocks, and not only what is encrypted of it.
+/// True if reasoning is in blocks, and not only what is encrypted of it.
 fn has_blocks_of_text<N: Node>(message: &N) -> bool {
     let blocks = [Key::ThinkingBlocks, Key::ReasoningDetails].into_iter().filter_map(|key| message.present(key));
     blocks.filter_map(|blocks| blocks.items()).flatten().any(|block| {

@@ -141,7 +141,7 @@ fn read_action<N: Node>(entry: &N) -> Result<Option<Part<N::Text>>> {
 }
 
 /// The words of a reasoning item, or what is encrypted of it; `None` where they are not what they should be. With an id or
-/// encrypted, it must stay with the item behind it: OpenAI rejects either without the other
+/// encrypted, it must stay with the item after it: OpenAI rejects either without the other
 /// (<https://platform.openai.com/docs/guides/reasoning#keeping-reasoning-items-in-context>).
 fn read_reasoning<N: Node>(entry: &N) -> Option<Part<N::Text>> {
     let mut texts = Vec::new();

@@ -1,6 +1,6 @@
-//! Writing a plan's outcome back in the host's own shape.
+//! Writes a plan's outcome in the host's own shape.
 //!
-//! A message that does not change is given back as the very same object; one that does is a shallow copy that shares
+//! A message that does not change is returned as the same object; one that does is a shallow copy that shares
 //! everything but the changed path.
 
 use std::collections::HashSet;
@@ -30,7 +30,7 @@ pub struct Rewritten<O> {
 }
 
 /// The list that `changes` describes, as values of the host; `conversation` is what was read from `messages`. O(changes +
-/// blocks of changed messages), but for the logarithm of what changes in a message.
+/// blocks of changed messages), except for the logarithm of what changes in a message.
 ///
 /// # Errors
 /// Those of the host when a value cannot be built.

@@ -9,13 +9,13 @@ use crate::tokens::{CountTokens, TextKind};
 /// Upper bounds for the tokens of the texts that a plan adds, by its counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// The mark in front of a shortened text.
+    /// The mark before a shortened text.
     pub mark: usize,
     /// The line in place of a superseded output.
     pub superseded: usize,
     /// The line in place of a text in the arguments of a call.
     pub argument: usize,
-    /// The mark in front of a shortened text of a message, with the overhead of its block.
+    /// The mark before a shortened text of a message, with the overhead of its block.
     pub text: usize,
     /// The overhead of a call.
     pub call: usize,
@@ -31,7 +31,7 @@ impl Bounds {
     pub fn of(counter: &dyn CountTokens, style: MarkStyle) -> Bounds {
         /// Tokens that the digits of a hash can take above those of the sample.
         const HASH: usize = 10;
-        /// Tokens that the number of characters behind a mark can take above one digit.
+        /// Tokens that the number of characters after a mark can take above one digit.
         const FOLLOWING: usize = 4;
         /// A name as long as most are, and one of a file.
         const TOOL: &str = "a_long_tool_name";

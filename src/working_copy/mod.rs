@@ -1,4 +1,4 @@
-//! A conversation with the edits so far: what the stages look at and the planner works on.
+//! A conversation with the edits so far, for the stages and the planner.
 //!
 //! A working copy keeps bounds, not texts: what is shortened counts as the most it can take afterwards, and every gap counts
 //! the most its note can take. So nothing is cut or hashed that a later stage removes anyway, and a working copy that is
@@ -45,7 +45,7 @@ pub struct WorkingCopy<'a, T> {
     removed: Vec<bool>,
     /// The accepted cut of each item, in the order of the conversation.
     cuts: Vec<Option<(ItemPlace, Cut)>>,
-    /// Tokens of the older notes in messages that stay, which go with the gap behind them.
+    /// Tokens of the older notes in messages that stay, which go with the gap after them.
     replaced: Vec<usize>,
     /// The accepted changes of other parts.
     parts: BTreeMap<(usize, usize), PartCut>,
@@ -85,7 +85,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
             kept[request] = Keeping::Must;
             kept[thought] = Keeping::Must;
         }
-        // The newest exchange is what the model answers next; a system message behind it is none.
+        // The newest exchange is what the model answers next; a system message after it is none.
         let speaks = |message: usize| conversation.messages[message].role != Role::System;
         if let Some(last) = groups.iter().rev().find(|group| (*group).clone().any(speaks)) {
             kept[last.clone()].fill(Keeping::Must);

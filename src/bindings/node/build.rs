@@ -1,4 +1,4 @@
-//! Building Python objects: shallow copies with other fields, and new ones.
+//! Builds Python objects: shallow copies with other fields, and new ones.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString};
@@ -48,7 +48,7 @@ fn copied<'py>(object: &Bound<'py, PyAny>, fields: Fields<'py>) -> PyResult<Boun
     Ok(copy)
 }
 
-/// Gives a dict the fields of another one that it has not, but for those that are named.
+/// Gives a dict the fields of another one that it has not, except for those that are named.
 fn unite(into: &Bound<'_, PyDict>, other: &Bound<'_, PyAny>, levels: usize, named: &[Key]) -> PyResult<()> {
     let Ok(other) = other.cast::<PyDict>() else { return Ok(()) };
     for (field, value) in other.copy()? {

@@ -1,4 +1,4 @@
-//! The history that a view is asked about, and what a request shows of it.
+//! The history of a request to a view, and the part that the request shows.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `ViewRequest`: what a view sends for a history, once it is compacted.
+//! `ViewRequest`: the request that a view makes from a history.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -104,7 +104,7 @@ impl PyViewRequest {
     }
 
     /// Remembers what somebody else made of the messages of this request. A message that is the same object stands for
-    /// itself; another one stands, with its neighbours, for what is gone between them.
+    /// itself; another one stands, with its neighbours, for the entries removed between them.
     fn replace<'py>(&self, py: Python<'py>, messages: &Bound<'py, PyList>) -> PyResult<()> {
         let Some(due) = &self.due else { return Ok(()) };
         let mut places: HashMap<*mut PyObject, VecDeque<usize>> = HashMap::new();

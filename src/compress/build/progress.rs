@@ -1,4 +1,4 @@
-//! Lines that say what is being done, of which only the number matters.
+//! Lines about progress. Only their number matters.
 
 use std::fmt;
 

@@ -62,7 +62,7 @@ pub(super) fn declaration(line: &str) -> Option<Declaration> {
         .filter(|_| is_outer || rest.starts_with(|c: char| c.is_ascii_lowercase()))
 }
 
-/// The line without the words that may stand in front of every declaration.
+/// The line without the words that may be before every declaration.
 fn without_modifiers(line: &str) -> &str {
     const MODIFIERS: [&str; 28] = [
         "pub",
@@ -129,7 +129,7 @@ fn is_call_of_require(line: &str) -> bool {
     line.contains(" = require(") || line.starts_with("require(")
 }
 
-/// `NAME = value` in front of a line.
+/// `NAME = value` before a line.
 fn is_assignment(line: &str) -> bool {
     line.split_once(" = ").is_some_and(|(name, _)| {
         let name = name.split(':').next().unwrap_or(name);

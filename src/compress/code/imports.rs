@@ -10,7 +10,7 @@ const SHOWN: usize = 160;
 /// Fewer imports stand for themselves.
 const LEAST: usize = 3;
 
-/// Names what the file imports in front of its first import.
+/// Names what the file imports before its first import.
 pub(super) fn summarize(code: &mut RankedLines<'_>, lines: &[&str]) {
     let is_import = |line: &str| !line.starts_with([' ', '\t']) && declaration(line) == Some(Declaration::Import);
     let imports: Vec<usize> = (0..lines.len()).filter(|index| is_import(lines[*index])).collect();

@@ -1,4 +1,4 @@
-//! Source code and files of settings: what is declared is kept, and what is inside is left out by lines.
+//! Source code and settings files: keeps declarations, and leaves out bodies by their lines.
 //!
 //! Read by indentation and the shape of lines, which holds in every language that people lay out, also in the middle of
 //! a file. Where the tool has numbered the lines, the gaps name those numbers.
@@ -161,7 +161,7 @@ fn mark_other(code: &mut RankedLines<'_>, lines: &[&str], index: usize, block: O
     }
 }
 
-/// True if something is declared behind the comment, and not a comment only.
+/// True if something is declared after the comment, and not a comment only.
 fn declares_behind(lines: &[&str], index: usize) -> bool {
     lines[index..]
         .iter()
@@ -170,7 +170,7 @@ fn declares_behind(lines: &[&str], index: usize) -> bool {
         .is_some_and(|line| declaration(line).is_some())
 }
 
-/// Behind the last line of a signature: where its brackets are closed.
+/// After the last line of a signature: where its brackets are closed.
 fn end_of_signature(lines: &[&str], start: usize) -> usize {
     let mut open = 0_isize;
     for (index, line) in lines.iter().enumerate().skip(start).take(SIGNATURE) {

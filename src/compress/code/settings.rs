@@ -1,4 +1,4 @@
-//! YAML, TOML, INI: the keys of the upper two levels, with their first entries; of what repeats, the first.
+//! YAML, TOML, INI: the keys of the upper two levels, with their first entries. Of repeated entries the first is kept.
 
 use std::collections::HashMap;
 
@@ -114,7 +114,7 @@ fn places(lines: &[&str]) -> Vec<u64> {
         let mut at = open.last().map_or(section, |(_, place)| *place);
         let mut inner = indent;
         let mut rest = body;
-        // The keys of an item stand behind its dash.
+        // The keys of an item are after its dash.
         while let Some(item) = rest.strip_prefix("- ") {
             at = xxh3_64_with_seed(b"-", at);
             open.push((inner, at));

@@ -114,7 +114,7 @@ fn changed(line: &str) -> Option<usize> {
     let rest = rest.trim_start();
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let signs = rest[digits..].trim();
-    // A table of numbers has no signs behind them; a file that was only moved has none either.
+    // A table of numbers has no signs after them; a file that was only moved has none either.
     let has_signs = !signs.is_empty() && signs.bytes().all(|byte| matches!(byte, b'+' | b'-'));
     let is_count = digits > 0 && (has_signs || rest.trim_end() == "0");
     let is_change = !path.starts_with("   ") && !path.contains(" | ") && (is_count || rest.starts_with("Bin "));

@@ -31,7 +31,7 @@ const MESSAGE: usize = 8;
 /// Lines longer than this on average are minified: nobody wrote them.
 const MINIFIED: usize = 400;
 
-/// Said once, in front of the first hunk.
+/// Said once, before the first hunk.
 const NOTE: &str = "[unchanged lines of hunks stand only where there was room for them]";
 
 /// True if there is a hunk header under the name of a file.
@@ -167,7 +167,7 @@ fn mark_hunk(diff: &mut RankedLines<'_>, hunk: Range<usize>, is_shown: bool, see
     }
 }
 
-/// Ranks what stands between the changes: who committed what, and why.
+/// Ranks what is between the changes: who committed what, and why.
 fn mark_commits(diff: &mut RankedLines<'_>, others: &[usize]) {
     let mut behind = 0;
     for index in others {

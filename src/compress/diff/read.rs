@@ -11,9 +11,9 @@ pub(super) struct FileChange<'a> {
     pub path: &'a str,
     /// The line that names the file first.
     pub header: usize,
-    /// Behind the last line of its header.
+    /// After the last line of its header.
     pub body: usize,
-    /// Behind its last line.
+    /// After its last line.
     pub end: usize,
     /// The hunks, with their headers.
     pub hunks: Vec<Range<usize>>,
@@ -22,7 +22,7 @@ pub(super) struct FileChange<'a> {
     pub is_binary: bool,
 }
 
-/// A hunk's header: columns of signs in front of each line, lines before, lines after.
+/// A hunk's header: columns of signs before each line, lines before, lines after.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hunk {
     columns: usize,
@@ -125,7 +125,7 @@ fn is_header(line: &str) -> bool {
     STARTS.iter().any(|start| line.starts_with(start))
 }
 
-/// Reads to the end of a hunk and counts; the index of the line behind it.
+/// Reads to the end of a hunk and counts; the index of the line after it.
 fn read_hunk(diff: &RankedLines<'_>, start: usize, hunk: Hunk, file: &mut FileChange<'_>) -> usize {
     let (mut before, mut after) = (hunk.before, hunk.after);
     let mut index = start + 1;

@@ -1,4 +1,4 @@
-//! Long strings made short, as JSON writes them and as it reads them.
+//! Shortens long strings, as written in JSON and as decoded.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -24,7 +24,7 @@ const BEHIND_ALARM: usize = 100;
 /// So many failures of one string are shown, the others counted.
 const MOST_ALARMS: usize = 3;
 
-/// `inside`, which stands between quotes in JSON or is any other text without control characters, or what is left of it:
+/// `inside`, which is between quotes in JSON or is any other text without control characters, or what is left of it:
 /// its front, the failures that it reports, and how much more there was. O(length) where it is long.
 pub(in crate::compress) fn shortened(inside: &str) -> Cow<'_, str> {
     if inside.len() <= LONGEST {

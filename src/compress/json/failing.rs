@@ -16,7 +16,7 @@ pub(in crate::compress) enum Sign {
     Counted,
 }
 
-/// The values that report a failure, in their order, of those in which one of `failure_words` stands or in whose key.
+/// The values that report a failure, in their order, of those in which one of `failure_words` is or in whose key.
 /// `failure_words` are offsets in the text, sorted. O(failure words × log values).
 pub(in crate::compress) fn failing(tape: &Tape, text: &str, failure_words: &[usize]) -> Vec<(usize, Sign)> {
     let mut found: Vec<(usize, Sign)> = Vec::new();

@@ -16,7 +16,7 @@ use super::tape::{Kind, Tape, index};
 /// wanted whole before many are in part.
 const ARRAY_STEP: u32 = 2;
 
-/// Members of an object without members of their own that stand on one level; behind them, each doubling costs a level.
+/// Members of an object without members of their own that are on one level; after them, each doubling costs a level.
 /// Of those with members, each doubling does.
 const MEMBERS: usize = 8;
 
@@ -58,7 +58,7 @@ enum Class {
 struct Candidate {
     value: u32,
     parent: u32,
-    /// The element of an array in front of it.
+    /// The element of an array before it.
     before: Option<u32>,
 }
 
@@ -133,7 +133,7 @@ impl<'a> Tree<'a> {
                     used += is_left_out(before) * mark + is_left_out(after) * mark;
                     used = used.saturating_sub(mark);
                 }
-                // The first that does not fit ends the choice: smaller ones behind it would have to go again where a
+                // The first that does not fit ends the choice: smaller ones after it would have to go again where a
                 // bigger budget takes it.
                 if used > most {
                     return order;
@@ -192,7 +192,7 @@ impl<'a> Tree<'a> {
         let count = children().count();
         let (mut inner, mut before) = (0_usize, None);
         for (place, child) in children().enumerate() {
-            // The last elements of an array stand among the first.
+            // The last elements of an array are among the first.
             let from_end = 2 * (count - 1 - place) + 1;
             let further = match is_array {
                 true => ARRAY_STEP * (place.min(from_end) + 1).ilog2(),

@@ -1,4 +1,4 @@
-//! JSON: records as a table, anything else as JSON with less in it.
+//! JSON: records become a table, anything else becomes smaller JSON.
 
 mod cut;
 mod failing;

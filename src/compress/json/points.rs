@@ -1,4 +1,4 @@
-//! Arrays of numbers, and of pairs of a time and a number, as APIs for metrics return them.
+//! Arrays of numbers, and of pairs of a time and a number, as in APIs for metrics.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Records: an array of objects, or an object a line. Shown as a table, in which each key stands once.
+//! Records: an array of objects, or an object a line. They become a table with each key once.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -73,7 +73,7 @@ pub(in crate::compress) fn outline(text: &str) -> Option<Outline<'_>> {
     records.outline(Unit::Items("records"), &ends, &found)
 }
 
-/// The records of lines; what stands between them stays. `None` if they are something else. O(length).
+/// The records of lines; what is between them stays. `None` if they are something else. O(length).
 pub(in crate::compress) fn outline_of_lines(text: &str) -> Option<Outline<'_>> {
     let found = failure_words(text);
     let mut records = Records::of(text);

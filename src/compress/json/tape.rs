@@ -1,7 +1,7 @@
 //! JSON as a flat list of the places of its values.
 //!
-//! Strict as RFC 8259, but for halves of surrogate pairs, which Python writes. Nothing is decoded and nothing recurses:
-//! the numbers, strings and duplicate keys of the source stay as they are, and depth costs a word a level. What is kept
+//! Strict as RFC 8259, except for lone surrogates, which Python writes. Nothing is decoded and nothing recurses:
+//! the numbers, strings and duplicate keys of the source stay unchanged, and depth costs a word a level. What is kept
 //! is chosen by the place of a value and written from its source, so a parser that builds values would be undone again.
 
 use std::ops::Range;
@@ -59,7 +59,7 @@ impl Tape {
         (after_space(text.as_bytes(), end) == text.len()).then_some(tape)
     }
 
-    /// Takes the value that begins at or behind `start` in place of what was there, and gives where it ends.
+    /// Takes the value that begins at or after `start` in place of what was there, and gives where it ends.
     pub(in crate::compress) fn read(&mut self, text: &str, start: usize) -> Option<usize> {
         // Places take half a word, so that the list stays small beside the text.
         u32::try_from(text.len()).ok()?;
@@ -168,7 +168,7 @@ pub(super) fn index(place: usize) -> u32 {
     place as u32
 }
 
-/// The first place at or behind `at` that is no space.
+/// The first place at or after `at` that is no space.
 pub(in crate::compress) fn after_space(bytes: &[u8], mut at: usize) -> usize {
     while at < bytes.len() && matches!(bytes[at], b' ' | b'\n' | b'\r' | b'\t') {
         at += 1;
@@ -176,7 +176,7 @@ pub(in crate::compress) fn after_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Behind the string whose quote stands at `at`.
+/// After the string whose quote is at `at`.
 fn after_string(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {

@@ -1,4 +1,4 @@
-//! JSON that is no table: still JSON, with less in it.
+//! JSON that is not a table: smaller, and still JSON.
 
 use std::fmt::Write;
 

@@ -6,7 +6,7 @@ use super::super::ranked::{RankedLines, Reports};
 /// The largest are essential, so many of them.
 const LARGEST: usize = 30;
 
-/// Reads `1.2G ./target`: a size with an optional unit, and a path behind a tab. The size in units of the same kind.
+/// Reads `1.2G ./target`: a size with an optional unit, and a path after a tab. The size in units of the same kind.
 pub(super) fn entry(line: &str) -> Option<(u64, &str)> {
     const POWERS: [char; 5] = ['K', 'M', 'G', 'T', 'P'];
     let (size, path) = line.split_once('\t')?;
@@ -27,7 +27,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     let mut list = RankedLines::of(text, Reports::ByForm);
     let mut entries: Vec<(u64, usize)> =
         (0..list.len()).filter_map(|index| Some((entry(list.line(index))?.0, index))).collect();
-    // The total stands last, whatever its size.
+    // The total is last, whatever its size.
     let total = entries.last().map(|(_, index)| *index);
     entries.sort_by(|one, two| two.0.cmp(&one.0).then(one.1.cmp(&two.1)));
     for (_, index) in entries.iter().take(LARGEST) {

@@ -48,7 +48,7 @@ impl<'a> Entry<'a> {
 /// Reads `-rw-r--r-- 1 root root 1234 Mar  5  2024 name`, with or without the inode and the blocks that `find` and `ls -is`
 /// write in front.
 pub(super) fn entry(line: &str) -> Option<Entry<'_>> {
-    // Most lines begin with the mode, and have nothing in front of it.
+    // Most lines begin with the mode, and have nothing before it.
     let line = if line.starts_with(['-', 'd', 'l']) { line } else { without_inode(line) };
     let mode = line.get(..10)?;
     let is_mode = mode.starts_with(['-', 'd', 'l', 'c', 'b', 'p', 's'])
@@ -74,7 +74,7 @@ pub(super) fn entry(line: &str) -> Option<Entry<'_>> {
     Some(Entry { mode, owner, group, size, name: rest.trim_start_matches(' ') }).filter(|entry| !entry.name.is_empty())
 }
 
-/// The line behind the inode and the blocks, if it has these.
+/// The line after the inode and the blocks, if it has these.
 fn without_inode(line: &str) -> &str {
     let number = |line: &str| {
         let (word, rest) = line.trim_start_matches(' ').split_once(' ')?;

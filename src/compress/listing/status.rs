@@ -19,7 +19,7 @@ pub(super) fn is_head(line: &str) -> bool {
     .any(|start| line.starts_with(start))
 }
 
-/// True if a line may stand in the long form.
+/// True if a line may be in the long form.
 pub(super) fn is_line(line: &str) -> bool {
     is_head(line)
         || line.starts_with('\t')

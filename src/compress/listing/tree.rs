@@ -8,7 +8,7 @@ use super::super::outline::{Outline, Rank};
 use super::super::ranked::{RankedLines, Reports};
 use super::suffixes::Suffixes;
 
-/// Entries of each folder that are essential, if it stands at most so deep.
+/// Entries of each folder that are essential, if it is at most so deep.
 const SAMPLES: usize = 2;
 const DEEPEST: usize = 4;
 
@@ -22,7 +22,7 @@ pub(super) fn depth(line: &str) -> Option<usize> {
     Some(line[..at].chars().count() / 4 + 1)
 }
 
-/// The name behind the branch.
+/// The name after the branch.
 fn name(line: &str) -> &str {
     line.rsplit("── ").next().and_then(|rest| rest.rsplit("-- ").next()).unwrap_or(line)
 }

@@ -1,4 +1,4 @@
-//! HTML as lines: headings, items, rows of tables, links with where they lead.
+//! HTML as lines: headings, items, rows of tables, links with their targets.
 
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -53,7 +53,7 @@ const BLOCKS: [&[u8]; 40] = [
     b"ul",
 ];
 
-/// Elements whose text is for machines, but for what a program reports in it.
+/// Elements whose text is for machines, except for what a program reports in it.
 const HIDDEN: [&[u8]; 2] = [b"script", b"style"];
 
 /// Goes through the tags of HTML.

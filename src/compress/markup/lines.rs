@@ -1,4 +1,4 @@
-//! The lines that markup comes to, and how much each is needed.
+//! The lines of a marked-up text, and their ranks.
 
 use crate::compress::failure_words::{failure_words, reports};
 use crate::compress::outline::{Outline, Rank, Unit};
@@ -24,7 +24,7 @@ enum Sort {
     Heading,
     /// A failure, by its form.
     Report,
-    /// One of the lines of an element, with how many of them stand before it.
+    /// One of the lines of an element, with how many of them are before it.
     Body(usize),
 }
 
@@ -113,7 +113,7 @@ impl Lines {
     }
 }
 
-/// A text between tags by its lines of source: those by which a program says that it failed, each alone, and what stands
+/// A text between tags by its lines of source: those by which a program says that it failed, each alone, and what is
 /// between them. On one line with others, two failures would be counted as one. O(length).
 pub(super) fn text_lines(text: &str) -> Vec<Told<'_>> {
     let mut told = Vec::new();

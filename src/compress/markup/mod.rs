@@ -1,4 +1,4 @@
-//! HTML, XML and their like: the text that they mark up, a line for each block of it.
+//! HTML, XML and similar markup: the text, a line for each block.
 //!
 //! Read by the tokenizer of the HTML standard, which takes anything for markup and fails at nothing. XML goes the same
 //! way; there the names of elements are what says most, so they stay.
@@ -13,7 +13,7 @@ use html5gum::{Span, Tokenizer};
 use super::outline::Outline;
 use super::sample::Sample;
 
-/// Marks of HTML in the front of a text; what has none is XML. Those of whole pages hold behind a declaration of XML too.
+/// Marks of HTML at the front of a text; a text without one is XML. Those of pages count after an XML declaration too.
 const PAGES: [&str; 2] = ["<!doctype html", "<html"];
 const FRAGMENTS: [&str; 9] = ["<head", "<body", "<div", "<p>", "<p ", "<span", "<table", "<ul", "<h1"];
 
@@ -29,7 +29,7 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
 
 /// The text as lines. `None` where there is none to speak of. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
-    /// Tags stand in the front of HTML.
+    /// Tags are in the front of HTML.
     const FRONT: usize = 4_096;
     let front = text[..text.floor_char_boundary(FRONT)].to_ascii_lowercase();
     let has = |mark: &&str| front.contains(*mark);

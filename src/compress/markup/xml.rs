@@ -10,7 +10,7 @@ use html5gum::emitters::callback::CallbackEvent;
 use super::lines::{Lines, Told, push_words, text_lines};
 use crate::compress::json::shortened;
 
-/// Deeper elements stand as far in as those of this depth.
+/// Deeper elements are as far in as those of this depth.
 const DEEPEST: usize = 8;
 
 /// Goes through the elements of XML.
@@ -39,7 +39,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A name as it stands in the source: that of the tokenizer is in lower case.
+    /// A name as it is in the source: that of the tokenizer is in lower case.
     fn source_of(&self, name: &[u8], span: Span<usize>) -> String {
         let lower = String::from_utf8_lossy(name).into_owned();
         let written =

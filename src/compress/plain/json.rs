@@ -36,7 +36,7 @@ pub fn json_sample(text: &str) -> Option<JsonSample> {
     Some(JsonSample { content, members: members.join(",") })
 }
 
-/// The upper layer of a JSON text; what stands below is not read.
+/// The upper layer of a JSON text; what is below is not read.
 pub(super) enum Json<'a> {
     Object(Vec<(String, &'a RawValue)>),
     List(Vec<&'a RawValue>),

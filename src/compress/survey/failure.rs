@@ -103,7 +103,7 @@ fn is_failure(status: Value<'_>) -> bool {
 fn is_word_of_failure(status: &str) -> bool {
     const FAILED: [&str; 2] = ["error", "fail"];
     const NEGATED: [&str; 4] = ["noerror", "nofail", "withouterror", "withoutfail"];
-    /// gRPC's names from 2 to 16, but for "unknown", which elsewhere says nothing.
+    /// gRPC's names from 2 to 16, except for "unknown", which elsewhere says nothing.
     const RPC: [&str; 14] = [
         "invalidargument",
         "deadlineexceeded",

@@ -1,4 +1,4 @@
-//! Rows of any kind: which fields they have, of what types, and what stands in them.
+//! Rows of any kind: their fields, types and values.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Entries of a log: how many of which severity, and what they say when numbers and ids are taken out.
+//! Entries of a log: counts by severity, and messages without their numbers and ids.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Large results of APIs in numbers: what they consist of, and what can be said of all of it at once.
+//! Statistics of large results of APIs.
 //!
 //! Compression keeps the pieces of a text that say most; a survey reads every row and says what they have in common. So it
 //! is what stands for ten thousand entries of a log, spans, or points of a time series, where their number is the message.

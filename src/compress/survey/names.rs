@@ -84,6 +84,6 @@ pub(super) const TYPED_VALUE: [&str; 4] = ["doublevalue", "int64value", "distrib
 pub(super) const METRIC: [&str; 4] = ["metric", "metricname", "metrictype", "name"];
 /// The first of them, which only metrics have.
 pub(super) const METRIC_KEYS: usize = 3;
-/// Fields that may stand beside the name and the value of a metric.
+/// Fields that may be beside the name and the value of a metric.
 pub(super) const BESIDE_A_VALUE: [&str; 6] = ["unit", "type", "kind", "help", "description", "labels"];
 pub(super) const METRIC_NAME: [&str; 4] = ["__name__", "name", "type", "metricname"];

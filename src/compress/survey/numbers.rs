@@ -1,4 +1,4 @@
-//! Numbers in a few words: how many, between what, and where most of them are.
+//! Describes numbers in a few words: count, range, and where most of them are.
 
 use serde_json::{Map, Number, Value};
 

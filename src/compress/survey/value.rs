@@ -120,7 +120,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// True if `key` is `name`, which is in lower case, but for its case and what joins its words.
+/// True if `key` is `name`, which is in lower case, except for its case and what joins its words.
 pub(super) fn is_named(key: &str, name: &str) -> bool {
     let letters = key.bytes().filter(|byte| !matches!(byte, b'_' | b'-')).map(|byte| byte.to_ascii_lowercase());
     letters.eq(name.bytes())

@@ -1,4 +1,4 @@
-//! A column: what is known of its cells, and which of them stand out.
+//! A column: statistics of its cells, and the unusual ones.
 
 use super::moments::{Edge, Moment, edge, is_time};
 
@@ -30,7 +30,7 @@ pub(in crate::compress) enum CellKind {
     Nested,
 }
 
-/// A number of a column, as it is and as it stands in the source.
+/// A number of a column: its value, and its text in the source.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extreme<'a> {
     number: f64,
@@ -48,7 +48,7 @@ pub(super) struct Category<'a> {
 /// A column, and what is known of its cells.
 #[derive(Debug)]
 pub(in crate::compress) struct Column<'a> {
-    /// Its name as it stands in the source.
+    /// Its name as it is in the source.
     pub(in crate::compress) name: &'a str,
     pub(super) filled: usize,
     pub(super) kinds: [usize; 4],

@@ -1,6 +1,6 @@
-//! Rows of cells: what can be said of each column at once, and which rows stand out.
+//! Rows of cells: statistics of each column, and the unusual rows.
 //!
-//! Shared by records of JSON and by tables of text. Cells are borrowed and given out as they stand in the source.
+//! Shared by records of JSON and by tables of text. Cells are borrowed and given out as they are in the source.
 
 mod column;
 mod moments;

@@ -1,4 +1,4 @@
-//! `go test -v`: what a test prints stands between its `=== RUN` and its `--- FAIL`.
+//! `go test -v`: what a test prints is between its `=== RUN` and its `--- FAIL`.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! jest, vitest, mocha and node: failures under `●`, `FAIL` or a number, values behind `Expected` and `Received`.
+//! jest, vitest, mocha and node: failures under `●`, `FAIL` or a number, values after `Expected` and `Received`.
 
 use super::super::outline::Rank;
 use super::super::ranked::{RankedLines, Reports};

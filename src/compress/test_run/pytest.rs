@@ -1,4 +1,4 @@
-//! pytest: sections between rules of `=`, failures between rules of `_`, captured output behind rules of `-`.
+//! pytest: sections between rules of `=`, failures between rules of `_`, captured output after rules of `-`.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,10 +8,10 @@ use foldhash::fast::RandomState;
 use super::super::outline::Rank;
 use super::super::ranked::{RankedLines, shape};
 
-/// Lines of captured output that are essential, at its front and at its end: what led to the failure stands last.
+/// Lines of captured output that are essential, at its front and at its end: what led to the failure is last.
 const CAPTURED: usize = 10;
 
-/// Lines behind the words `test session starts` that say what runs.
+/// Lines after the words `test session starts` that say what runs.
 const PREAMBLE: usize = 10;
 
 /// Lines of a section about skips, durations or coverage that are essential.
@@ -161,7 +161,7 @@ fn mark_captured(run: &mut RankedLines<'_>, lines: Range<usize>) {
     }
 }
 
-/// Warnings stand in blocks: where, then what. The first of each kind is kept with the first place.
+/// Warnings are in blocks: where, then what. The first of each kind is kept with the first place.
 fn mark_warnings(run: &mut RankedLines<'_>, lines: Range<usize>, kinds: &mut Kinds) {
     let mut is_first = true;
     for index in lines {

@@ -1,9 +1,9 @@
-//! `cargo test`: what failing tests printed stands under `---- name stdout ----`.
+//! `cargo test`: what failing tests printed is under `---- name stdout ----`.
 
 use super::super::outline::Rank;
 use super::super::ranked::RankedLines;
 
-/// Lines behind the place of a panic that hold its message.
+/// Lines after the place of a panic that hold its message.
 const MESSAGE: usize = 1;
 
 /// Other lines of a failing test that are kept at the front and at the end of its output.

@@ -80,7 +80,7 @@ pub(super) fn status(line: &str) -> Option<(Status, &str)> {
         b'[' => xdist(trimmed),
         0xe2 | 0xc3 => symbol_status(trimmed),
         b'o' | b'n' if trimmed.starts_with("ok ") || trimmed.starts_with("not ok ") => tap(trimmed),
-        // Most lines of a run end in the word or the share, which is cheaper to see than what stands in front.
+        // Most lines of a run end in the word or the share, which is cheaper to see than what is in front.
         _ => match line.as_bytes()[line.len() - 1] {
             b'%' | b':' | b';' | b'{' | b'}' => None,
             b']' => pytest(line),
@@ -96,7 +96,7 @@ fn pytest(line: &str) -> Option<(Status, &str)> {
         None => line,
     };
     let word = if rest.ends_with(')') {
-        // The reason of a skip stands behind it, in parentheses.
+        // The reason of a skip is after it, in parentheses.
         let at = rest.find(" (")?;
         rest[..at].rsplit(' ').next()?
     } else {

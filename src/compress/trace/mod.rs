@@ -35,14 +35,14 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
     let mut hits = 0;
     for line in &sample.lines {
         let is_frame = frame(line).is_some();
-        // The code of a frame stands under it, indented.
+        // The code of a frame is under it, indented.
         hits += usize::from(is_frame || was_frame && line.starts_with([' ', '\t']) || goroutine(line).is_some());
         was_frame = is_frame;
     }
     hits * 100 >= FRAMES * sample.lines.len().max(1) && sample.any(|line| frame(line).is_some())
 }
 
-/// A frame with the lines of code that stand under it.
+/// A frame with the lines of code that are under it.
 struct PlacedFrame<'a> {
     lines: Range<usize>,
     frame: Frame<'a>,
@@ -85,7 +85,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     trace.outline()
 }
 
-/// The frames from `start` on, one behind the other.
+/// The frames from `start` on, one after the other.
 fn read_stack<'a>(trace: &RankedLines<'a>, start: usize) -> Vec<PlacedFrame<'a>> {
     let mut stack: Vec<PlacedFrame<'a>> = Vec::new();
     let mut index = start;

@@ -19,7 +19,7 @@ pub(in crate::compress) struct Stacks {
     seen: HashSet<u64, RandomState>,
 }
 
-/// The lines behind a failure that are being read.
+/// The lines after a failure that are being read.
 #[derive(Debug)]
 struct OpenFailure {
     first_piece: usize,

@@ -1,4 +1,4 @@
-//! Shrinking a tool result as it arrives, before it enters the history: the cheapest compaction there is, since no cached
+//! Shortens a tool result as it arrives, before it enters the history: the cheapest compaction, because no cached
 //! prefix changes.
 
 mod shape;
@@ -25,7 +25,7 @@ const DEEPEST: usize = 8;
 /// The result of shrinking a tool result.
 #[derive(Debug, Clone)]
 pub struct Shrunk<O, T> {
-    /// The result as it enters the history; `None` where all of it may stay as it is.
+    /// The result as it enters the history; `None` where all of it may stay unchanged.
     pub result: Option<O>,
     /// Content that must be stored first, with its reference.
     pub artifacts: Vec<(Reference, Content<T>)>,

@@ -6,7 +6,7 @@ use crate::wire::{Key, Kind, Node, only_text};
 pub(super) enum OutputPlace<N> {
     /// In this field, which is a text, a list of items or any other value.
     Field(Key, N),
-    /// In a block that stands in this field.
+    /// In a block that is in this field.
     Block(Key, N),
     /// In this value of the AI SDK, which says of itself whether it is text or JSON.
     Typed(N),

@@ -39,7 +39,7 @@ impl Pairs {
         self.late(conversation, Between::OnlySystem)
     }
 
-    /// The calls whose results have such messages in front of them. O(messages + calls).
+    /// The calls whose results have such messages before them. O(messages + calls).
     fn late<'a, T: Text>(
         &'a self,
         conversation: &'a Conversation<T>,
@@ -143,7 +143,7 @@ pub fn waits(violation: &Violation, waiting_from: usize) -> bool {
     violation.rule == UNANSWERED && violation.message >= waiting_from
 }
 
-/// The first message whose calls may still be answered: behind it there is nothing but results and system messages.
+/// The first message whose calls may still be answered: after it there is nothing but results and system messages.
 pub fn waiting_from<T: Text>(conversation: &Conversation<T>) -> usize {
     let only_answers = |role: Role, parts: &[Part<T>]| {
         role == Role::System || (!parts.is_empty() && parts.iter().all(|part| matches!(part, Part::Result { .. })))

@@ -1,4 +1,4 @@
-//! The calls of a conversation that have an answer, read.
+//! Reads the answered calls of a conversation.
 
 use crate::calls::{self, Call};
 use crate::edit::ItemPlace;

@@ -127,7 +127,7 @@ impl Later<'_> {
         let message = answer.place.message;
         for line in answer.said.replaced.iter().flat_map(|text| lines(text)) {
             let key = key(file, line);
-            // One that was written later stands there again.
+            // One that was written later is there again.
             if !self.written.contains(&key) {
                 self.replaced.entry(key).or_insert(message);
             }
@@ -196,7 +196,7 @@ impl Later<'_> {
     }
 }
 
-/// The lines of a text that say something, without the numbers that a tool has put in front of them.
+/// The lines of a text that say something, without the numbers that a tool has put before them.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let is_numbered = is_numbered(text);
     let bare = move |line| if is_numbered { strip_line_number(line) } else { line };
@@ -210,7 +210,7 @@ fn is_numbered(text: &str) -> bool {
     first.peek().is_some() && first.all(|line| number(line).is_some())
 }
 
-/// The number in front of a line.
+/// The number before a line.
 fn number(line: &str) -> Option<u32> {
     let front = &line[..line.len() - strip_line_number(line).len()];
     let digits = front.trim_start();

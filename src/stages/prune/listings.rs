@@ -1,4 +1,4 @@
-//! A listing or a status, and the same asked again: only the newest says how things are.
+//! Repeated listings and statuses: only the newest is true.
 
 use std::collections::HashMap;
 

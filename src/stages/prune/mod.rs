@@ -1,4 +1,4 @@
-//! Leaves a line in place of what is superseded: nothing that the model sees nowhere else, or in a newer form.
+//! Leaves a line in place of superseded content, which the model also sees elsewhere or in a newer form.
 //!
 //! | what | superseded by |
 //! |---|---|
@@ -8,9 +8,9 @@
 //! | a listing or a status | the same asked again |
 //! | what a call replaced in a file | what it wrote |
 //! | what a call wrote into a file | a later read of it, or later edits; at the last level the file |
-//! | reasoning of turns that are over | the answer behind it, where the provider does without |
+//! | reasoning of turns that are over | the answer after it, where the provider does without |
 //!
-//! The newest copy of an output stays, and so does what is recent. Without a store only what stands word for word further down
+//! The newest copy of an output stays, and so does recent content. Without a store only content that is further down
 //! goes by itself; the rest waits for a level that takes it.
 
 mod answers;

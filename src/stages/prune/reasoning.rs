@@ -1,4 +1,4 @@
-//! Reasoning of turns that are over: what came of it stands behind it.
+//! Reasoning of finished turns: the answer after it makes it unnecessary.
 
 use crate::message::{Part, Text};
 use crate::working_copy::WorkingCopy;

@@ -13,7 +13,7 @@ use crate::working_copy::WorkingCopy;
 /// A shorter output is no longer than the line that would stand for it.
 const LEAST: usize = 120;
 
-/// Every output of which a copy stands further down, oldest first. O(length), or less where the host knows the digests of
+/// Every output of which a copy is further down, oldest first. O(length), or less where the host knows the digests of
 /// its texts.
 pub(super) fn find<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<SupersededOutput> {
     let mut newest: HashMap<u128, usize, RandomState> = HashMap::default();

@@ -11,7 +11,7 @@ const CONVERSATIONS: usize = 256;
 /// The references that no cleaning may remove.
 #[derive(Debug, Default)]
 pub(super) struct Held {
-    /// References that were put or given back, and that no cleaning has found in a conversation since.
+    /// References that were put or returned, and that no cleaning has found in a conversation since.
     unclaimed: Newest<()>,
     /// The hashes that each conversation held at its last cleaning, the latest conversation last.
     conversations: VecDeque<BTreeSet<String>>,
@@ -20,7 +20,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Notes a reference that was put or given back: a message that names it may be on its way.
+    /// Notes a reference that was put or returned: a message that names it may be on its way.
     pub(super) fn note(&mut self, reference: &Reference) {
         self.unclaimed.note(reference, ());
     }

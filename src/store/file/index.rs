@@ -63,7 +63,7 @@ impl Index {
         self.files.len()
     }
 
-    /// The name that speaks for `reference`: of a file, or of what stands in its place.
+    /// The name that speaks for `reference`: of a file, or of what is in its place.
     pub(super) fn name(&self, reference: &Reference) -> Option<&str> {
         self.names(reference).first().or_else(|| self.others.get(reference)).map(String::as_str)
     }

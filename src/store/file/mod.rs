@@ -53,7 +53,7 @@ struct State {
     busy: BTreeMap<Reference, usize>,
     /// Names that were given out before the file is there.
     promised: Newest<String>,
-    /// The hashes that stand in stored content, which never changes.
+    /// The hashes that are in stored content, which never changes.
     named: BTreeMap<Reference, Vec<String>>,
 }
 

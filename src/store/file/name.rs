@@ -42,7 +42,7 @@ pub(in crate::store) fn reference_of(name: &str) -> Option<Reference> {
     Reference::parse(&format!("{tool}-{hash}")).ok()
 }
 
-/// The folder of a session: its id as far as it may stand in a name, and a hash of all of it.
+/// The folder of a session: its id as far as it may be in a name, and a hash of all of it.
 pub(super) fn session_folder(id: &[u8]) -> String {
     let hash = blake3::hash(id).to_hex();
     format!("{}-{}", safe_name(&String::from_utf8_lossy(id)), &hash[..SESSION_DIGITS])

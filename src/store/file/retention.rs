@@ -59,7 +59,7 @@ impl FileStore {
     /// Never removes what can be reached from the texts in `live`, which are those of one conversation: the references in
     /// them, and the references in stored content that can be reached. [`Sparing::Own`] also spares what can be reached from
     /// other conversations: the 256 that were cleaned last, as they were then, and the 4,096 references that were put or
-    /// given back last and that no cleaning has seen in a conversation. A store knows only what it is told, so where several
+    /// returned last and that no cleaning has seen in a conversation. A store knows only its own calls, so if several
     /// processes write to one folder, give each conversation a session.
     ///
     /// Reads what can be reached, each artifact once in the life of the store.
@@ -154,7 +154,7 @@ impl FileStore {
         Ok(())
     }
 
-    /// The hashes that stand in a stored artifact.
+    /// The hashes that are in a stored artifact.
     fn named_in(&self, reference: &Reference) -> Result<Vec<String>> {
         if let Some(named) = self.state.lock().named.get(reference) {
             return Ok(named.clone());

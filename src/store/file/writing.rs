@@ -1,4 +1,4 @@
-//! Storing: what to do when the reference, the name or the bytes are there already.
+//! Stores content, also if the reference, the name or the bytes already exist.
 
 use std::io;
 use std::path::Path;

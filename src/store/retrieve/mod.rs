@@ -1,4 +1,4 @@
-//! Reading stored content back, a bounded piece at a time.
+//! Reads stored content back, a bounded piece at a time.
 
 mod pointer;
 mod search;
@@ -19,7 +19,7 @@ use crate::numbers::thousands;
 use selection::Selection;
 use show::{End, beginning, numbered};
 
-/// Characters that a retrieval or a search gives back unless another number is asked for: about 5,000 tokens, so that
+/// Characters that a retrieval or a search returns unless another number is asked for: about 5,000 tokens, so that
 /// reading an output back cannot overflow the window that it was moved out of.
 pub const RETRIEVAL_LIMIT: usize = 20_000;
 

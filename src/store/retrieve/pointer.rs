@@ -2,7 +2,7 @@
 //!
 //! One pass over the text that keeps no tree and calls nothing for a level, so neither the size of the content nor its
 //! depth matters. What is not on the way is skipped by its brackets and quotes: content that is cut off, or broken
-//! behind the value, is read as far as it goes.
+//! after the value, is read as far as it goes.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub(super) struct Value<'a> {
     pub kind: &'static str,
 }
 
-/// The value in `json` that `pointer` leads to. Values one behind the other, as the lines of a transcript are, count as
+/// The value in `json` that `pointer` leads to. Values one after the other, as the lines of a transcript are, count as
 /// an array of them. Of equal keys the first counts. O(length).
 ///
 /// # Errors
@@ -91,7 +91,7 @@ fn walk<'a>(json: &'a str, mut at: usize, steps: &[Cow<'_, str>], walked: usize)
     let end = after_value(bytes, at).unwrap_or(bytes.len());
     let written = &json[at..end];
     let is_string = bytes.get(at) == Some(&b'"');
-    // A string that holds half of a surrogate pair is no text, and stays as it is written.
+    // A string that holds half of a surrogate pair is not text, and stays as it was written.
     let decoded = is_string.then(|| serde_json::from_str::<String>(written).ok()).flatten();
     Ok(Value { text: decoded.map_or(Cow::Borrowed(written), Cow::Owned), kind: kind_at(bytes, at) })
 }

@@ -1,4 +1,4 @@
-//! Looking for a pattern in everything that is stored.
+//! Searches all stored content for a pattern.
 
 use std::fmt::Write;
 

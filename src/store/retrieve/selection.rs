@@ -73,7 +73,7 @@ impl Selection {
         self.ranges.iter().map(ExactSizeIterator::len).sum()
     }
 
-    /// Adds a range that begins at or behind the beginning of the last one.
+    /// Adds a range that begins at or after the beginning of the last one.
     fn add(&mut self, range: Range<usize>) {
         match self.ranges.last_mut() {
             _ if range.is_empty() => {}

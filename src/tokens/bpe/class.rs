@@ -2,9 +2,9 @@
 //!
 //! The tables are baked by the build script from the tables of the regex engine that the patterns were written for.
 
-/// Set on `\p{Lu}`, `\p{Lt}`, `\p{Lm}`, `\p{Lo}` and `\p{M}`: what may stand in the capitals of a word.
+/// Set on `\p{Lu}`, `\p{Lt}`, `\p{Lm}`, `\p{Lo}` and `\p{M}`: what may be in the capitals of a word.
 pub(super) const UPPER: u8 = 0x01;
-/// Set on `\p{Ll}`, `\p{Lm}`, `\p{Lo}` and `\p{M}`: what may stand in the small letters of a word.
+/// Set on `\p{Ll}`, `\p{Lm}`, `\p{Lo}` and `\p{M}`: what may be in the small letters of a word.
 pub(super) const LOWER: u8 = 0x02;
 /// Set on `\p{L}`.
 pub(super) const LETTER: u8 = 0x04;

@@ -1,7 +1,7 @@
 //! The classes of 64 bytes, as words of bits: a row of classes for [`Window`](super::window::Window).
 //!
 //! Each byte is classified without a branch, one bit in each of eight words. Characters beyond ASCII are classified one
-//! by one, but for those whose first byte tells.
+//! by one, except for those whose first byte tells.
 
 use super::class::{ASCII, LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER, class_of};
 use super::encoding::Encoding;
@@ -70,7 +70,7 @@ const fn bit(set: bool, word: usize) -> u64 {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Classes {
     pub(super) words: [u64; WORDS],
-    /// Of the lower ones, those that may stand among capitals too: letters without case, and the marks on a letter.
+    /// Of the lower ones, those that may be among capitals too: letters without case, and the marks on a letter.
     pub(super) either: u64,
     /// All but the last byte of each other beyond ASCII.
     pub(super) inner: u64,

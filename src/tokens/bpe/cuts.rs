@@ -1,7 +1,7 @@
 //! Cutting a piece where no token reaches across.
 //!
 //! Chinese and Japanese put no space between words, so a piece is a sentence, which comes once. Most of its neighbours
-//! stand in no token side by side: between them it falls apart, into single characters, of which a table knows the
+//! are adjacent in no token: between them it falls apart, into single characters, of which a table knows the
 //! tokens, and words, which the memo has seen.
 
 use super::crossing::Character;

@@ -1,4 +1,4 @@
-//! Merging some dozens of parts, one pair at a time: parts stay where they are and are linked.
+//! Merges some dozens of parts, one pair at a time, as a linked list.
 
 use super::vocabulary::{NO_TOKEN, Vocabulary};
 

@@ -1,7 +1,7 @@
-//! Merging pieces of any length in linear time: window by window, each settled against the one before.
+//! Merges pieces of any length in linear time: window by window, each matched to the one before.
 //!
 //! A merge is local. The tokens of a beginning of the piece are known; a window of new bytes, with a few of the last
-//! tokens taken back, is merged by itself. Where its first token stands beside the last that was kept, when the two
+//! tokens taken back, is merged by itself. Where its first token is beside the last that was kept, when the two
 //! alone are merged, the two merges together are the merge of the whole. Where not, more is taken back.
 
 use std::cmp::Reverse;

@@ -1,4 +1,4 @@
-//! Counts the tokens of a piece in the way that suits its length. All ways lead to the same number.
+//! Counts the tokens of a piece by a method for its length. All methods give the same number.
 //!
 //! - a short piece is merged at once, in `merge`;
 //! - a longer one window by window, in `long`;

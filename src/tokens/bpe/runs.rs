@@ -1,4 +1,4 @@
-//! Merging runs of one character, such as rules and indents, run by run: a run of any length takes a few dozen steps.
+//! Merges runs of one character, such as rules and indents, run by run: a run of any length takes a few dozen steps.
 
 use super::merge::begin;
 use super::vocabulary::{NO_TOKEN, Vocabulary};

@@ -1,4 +1,4 @@
-//! The merges of an encoding: which two tokens are one, and of which rank.
+//! The merges of an encoding: pairs of tokens, and the rank of each.
 //!
 //! A token is known by its rank, and only one pair of tokens ever merges to it: the merge of its own bytes ends with that
 //! pair, and the same bytes within a longer piece are merged in the same order. So the table has one entry for each
@@ -190,7 +190,7 @@ impl Vocabulary {
     /// True if a token may hold two neighbours, or parts of them. Now and then it says so where none does.
     #[inline]
     pub(super) fn joins(&self, left: Character, right: Character) -> bool {
-        // Two of ASCII stand side by side everywhere.
+        // Two of ASCII are side by side everywhere.
         ((left.0 | right.0) < 0x80) | self.crossing(whole_bit(left, right)) | self.breaks(left, right)
     }
 

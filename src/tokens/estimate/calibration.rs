@@ -3,7 +3,7 @@
 //! A provider reports the size of a whole prompt: the messages as its own tokenizer sees them, and beside them the
 //! system prompt, the tools and what it adds unseen. From one request of a conversation to the next only the messages
 //! grow. So how much the report grew, over how much the count grew, says how far the counter is off (the scale), and
-//! what is then left of the report is what stands beside the messages.
+//! what is then left of the report is what is beside the messages.
 //!
 //! Both are medians, of ratios over many requests and of remainders over the last few, so that a report that is wrong,
 //! or a request with something hidden in it, moves them little.
@@ -30,7 +30,7 @@ const LEAST_RATIO: f64 = 0.4;
 const GREATEST_RATIO: f64 = 2.5;
 
 /// The first report of a conversation says something about the scale only where it is this close to the count, so that
-/// little stands beside the messages.
+/// little is beside the messages.
 const CLOSE: f64 = 0.25;
 
 /// Remainders that are remembered for each conversation: with five, two wild reports change nothing.
@@ -96,7 +96,7 @@ pub struct Remainder {
 }
 
 impl Remainder {
-    /// Tokens that stand beside the messages.
+    /// Tokens that are beside the messages.
     pub fn beside(self) -> usize {
         self.reported.saturating_sub(self.counted)
     }
@@ -201,7 +201,7 @@ impl Point {
         (LEAST_RATIO..=GREATEST_RATIO).contains(&ratio).then_some(ratio)
     }
 
-    /// The ratio of the request itself, if hardly anything stands beside its messages.
+    /// The ratio of the request itself, if hardly anything is beside its messages.
     fn alone(self, scale: Scale) -> Option<f64> {
         let ratio = ratio(self.reported, self.counted);
         (self.counted >= SMALLEST_GROWTH && (ratio / scale.factor() - 1.0).abs() <= CLOSE).then_some(ratio)

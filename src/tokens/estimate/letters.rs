@@ -1,4 +1,4 @@
-//! Small letters that seldom follow one another.
+//! Pairs of small letters that are rare.
 //!
 //! A vocabulary has tokens for what is often written: where a letter follows that hardly ever does, a token ends. Without
 //! this, random letters and ids would cost what words do. The lists are of the texts that the weights were fitted on, in

@@ -51,7 +51,7 @@ const GREATEST_RATIO: f64 = 1_000.0;
 /// The way in which an estimate reads a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
-    /// Every byte by what stands before it.
+    /// Every byte by what is before it.
     Pairs,
     /// Characters a token, in millionths.
     Ratio(usize),

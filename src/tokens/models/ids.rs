@@ -1,4 +1,4 @@
-//! Finding a model in a table of beginnings of ids.
+//! Finds a model in a table of beginnings of ids.
 
 /// The separators in an id. Gateways write them differently: `claude-3.5-sonnet`, `claude-3-5-sonnet`, `llama3-1`,
 /// `Llama-3.1`, `claude-3-5-sonnet@20240620`.

@@ -2,7 +2,7 @@
 //!
 //! Each group names the page on which the provider gives its figures. They were taken in November 2026 from the tables
 //! of models.dev and litellm, which cite these pages, and for a few retired models from the pages; where sources differ
-//! the smaller stands, because a window taken for too large makes the provider reject a request and one taken for too
+//! the smaller is used, because a window taken for too large makes the provider reject a request and one taken for too
 //! small only compacts early. Who hosts an open model may allow less.
 
 use super::ModelLimits;

@@ -1,4 +1,4 @@
-//! By which rule a model counts media.
+//! The rule by which a model counts media.
 
 use super::ids::by_beginning;
 use crate::tokens::MediaRule;

@@ -1,4 +1,4 @@
-//! Counts for models whose vocabulary is public, and not inside this crate.
+//! Counts for models whose vocabulary is public but not part of this crate.
 
 use crate::tokens::{CountTokens, Encoding, Exact, MediaRule, Overhead, Precision, TextKind};
 

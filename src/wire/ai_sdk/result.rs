@@ -145,7 +145,7 @@ pub(super) fn whole_item<N: Node>(part: &N, item: usize) -> Option<N> {
     }
 }
 
-/// An item, and what kind of place it stands in.
+/// An item, and what kind of place it is in.
 fn find<N: Node>(part: &N, item: usize) -> Option<ItemsPlace<N>> {
     let mut first = 0;
     for place in places(part) {

@@ -1,4 +1,4 @@
-//! Writing the AI SDK's messages: with changes, put together anew, and new ones.
+//! Writes the AI SDK's messages: changed, recombined and new ones.
 
 use super::{TOOL, is_plain_result, is_tool, result};
 use crate::error::Result;
@@ -14,7 +14,7 @@ use crate::wire::node::{Build, Kind, Node};
 use crate::wire::openai_chat::write::message_of;
 
 /// The message with the changes of `edit`, nothing where all of it goes away. The SDK takes a list of texts from the
-/// user and from the model; behind a message of another role a text is a message of the user.
+/// user and from the model; after a message of another role a text is a message of the user.
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     let content = entry.present(Key::Content);
     let plain = is_plain_result(entry);
@@ -46,7 +46,7 @@ pub(in crate::wire) fn message<N: Build>(like: &N, role: Role, text: &str) -> Re
     new_message(like, role, like.string(text))
 }
 
-/// Results are a message of the role `tool`, and what else there is comes behind it in one.
+/// Results are a message of the role `tool`, and what else there is comes after it in one.
 pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
     let sample = composition.sample;
     let (mut results, mut others) = (Vec::new(), Vec::new());
@@ -67,7 +67,7 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
                 match content.at(place.part) {
                     None => others.push((text_block(node, text_at(node, &content, place.part))?, material)),
                     Some(part) => {
-                        // Calls and reasoning that stand among results go to the model's words.
+                        // Calls and reasoning that are among results go to the model's words.
                         let is_models = composition.role == Role::Assistant;
                         let to = if is_tool(node) && !is_models { &mut results } else { &mut others };
                         let part = match id {

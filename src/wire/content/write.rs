@@ -1,4 +1,4 @@
-//! Writing such messages: with changes, put together anew, and new ones.
+//! Writes such messages: changed, recombined and new ones.
 
 use crate::error::Result;
 use crate::message::{Pin, Role};
@@ -98,7 +98,7 @@ pub(in crate::wire) fn with_items<N: Build>(
     }
 }
 
-/// A call with other arguments, which stand in the first of these fields that it has.
+/// A call with other arguments, which are in the first of these fields that it has.
 pub(in crate::wire) fn with_arguments<N: Build>(call: &N, keys: &[Key], arguments: &Arguments) -> Result<N::Out> {
     match keys.iter().find_map(|key| Some((*key, call.present(*key)?))) {
         Some((key, old)) => call.with(key, rewritten(&old, arguments)?),

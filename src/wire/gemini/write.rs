@@ -1,4 +1,4 @@
-//! Writing Gemini's contents: with changes, put together anew, and new ones.
+//! Writes Gemini's contents: changed, recombined and new ones.
 
 use super::{FUNCTION_CALL, FUNCTION_RESPONSE, INLINE_DATA, MIME_TYPE, find, find_map, is_response, only_text};
 use crate::error::Result;
@@ -10,7 +10,7 @@ use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
 use crate::wire::texts::text_for;
 
-/// The content with the changes of `edit`. Behind results, what is added is a content of its own: Vertex AI refuses results
+/// The content with the changes of `edit`. Additions after results are another content: Vertex AI refuses results
 /// beside parts of another kind, and every endpoint takes two contents of one role in a row.
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     let behind = if has_response(entry) { edit.append } else { &[] };
@@ -20,7 +20,7 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
         out.push(new_content(entry, entry.string(Role::User.name()), behind)?);
     } else if entry.field_count().is_none() && first_part(entry).is_none() {
         // A copy of an object takes what it is given, so parts are made of the class of those beside them. Where there are
-        // none the object is made anew, and makes its parts from maps.
+        // none the object is made again, and makes its parts from maps.
         let role = entry.present(Key::Role).map_or_else(|| entry.string(Role::User.name()), |role| role.keep());
         out.push(new_content(entry, role, edit.append)?);
     } else if !edit.append.is_empty() || !all_go(entry, edit) {
@@ -82,7 +82,7 @@ fn replace_arguments<N: Build>(part: &N, new: &Arguments) -> Result<N::Out> {
     }
 }
 
-/// Responses are a content of their own, and what else there is comes behind it in one.
+/// Responses are a content of their own, and what else there is comes after it in one.
 pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
     // A new entry is of the same kind as the one that it is made for; a content without parts does not tell.
     let made_for = composition.materials.iter().filter_map(|material| match material {

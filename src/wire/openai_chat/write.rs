@@ -1,4 +1,4 @@
-//! Writing Chat's messages: with changes, put together anew, and new ones.
+//! Writes Chat's messages: changed, recombined and new ones.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
 
 /// The message with the changes of `edit`, nothing where all of it goes away. A result has no room for a text: a message of
-/// the user comes behind it.
+/// the user comes after it.
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     if is_result(entry) {
         if !edit.drops(0) {
@@ -35,7 +35,7 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
     Ok(())
 }
 
-/// The message without some of its parts, and with texts behind its content, which is a list if there are any.
+/// The message without some of its parts, and with texts after its content, which is a list if there are any.
 fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], edit: &EntryEdit<'_>) -> Result<N::Out> {
     let mut fields: Vec<(Key, Option<N::Out>)> = Vec::new();
     if edit.drop.iter().any(|part| spots.get(*part).is_some_and(|spot| is_reasoning(spot.key()))) {
@@ -116,7 +116,7 @@ pub(in crate::wire) fn message_of<N: Build>(like: &N, role: Role, texts: &[&str]
     new_message(like, role, like.list(blocks.collect::<Result<_>>()?)?)
 }
 
-/// Results are entries of their own, and what else there is comes behind them in one.
+/// Results are entries of their own, and what else there is comes after them in one.
 pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
     let sample = composition.sample;
     let mut fields: Vec<(Key, Vec<N::Out>)> = Vec::new();

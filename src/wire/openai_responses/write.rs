@@ -1,4 +1,4 @@
-//! Writing items of OpenAI Responses: with changes, put together anew, and new ones.
+//! Writes items of OpenAI Responses: changed, recombined and new ones.
 
 use super::{ROLES, answered_by, is_message, output};
 use crate::error::Result;
@@ -14,7 +14,7 @@ use crate::wire::node::Build;
 /// The fields in which the items of calls have their arguments.
 const ARGUMENTS: [Key; 5] = [Key::Arguments, Key::Input, Key::Action, Key::Actions, Key::Operation];
 
-/// The item with the changes of `edit`, nothing where all of it goes away. Only a message has room for a text; behind any
+/// The item with the changes of `edit`, nothing if all of it is removed. Only a message has room for a text; after any
 /// other item it is a message of its own.
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     if is_message(entry) {
