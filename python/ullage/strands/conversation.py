@@ -30,8 +30,6 @@ from ullage.strands.budget import accepted_options, reduce_to_budget
 from ullage.strands.engines import (
     Refusals,
     compaction,
-    is_in_reduction,
-    mark_reduction,
     observe,
     reduction,
 )
@@ -311,30 +309,21 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
 
     def _reduce(self, agent: Any, error: Exception | None, escalation: int) -> Steps[None]:
         """Reduces once. After a refusal it must make progress, otherwise it may."""
-        if is_in_reduction(agent):
-            logger.debug("an agent is summarized by itself, and was left as it is")
-            if error is not None:
-                raise ContextWindowOverflowException(
-                    "the history is being reduced already, by whom this request is for"
-                ) from error
-            return
-        with mark_reduction(agent):
-            self._begin(agent)
-            reason, before, messages = reason_of(agent, error), len(agent.messages), agent.messages
-            tokens, engine = prompt_estimate(agent), self.engine_for(agent)
-            if error is not None:
-                self._states.of(agent).refusals.add(error)
-                # A large result goes first, also one that has just come.
-                first = None if self.engine else partial(self._layers(agent).compress, agent, 0)
-                report = yield from reduction(
-                    agent, engine, messages, _SHARE, refusal=error, first=first
-                )
-                stage = stage_of(report)
-            elif self.engine is None:
-                stage = yield from self._layers(agent).reduce(agent, escalation)
-            else:
-                report = yield from compaction(agent, engine, messages, hard=True)
-                stage = stage_of(report)
+        self._begin(agent)
+        reason, before, messages = reason_of(agent, error), len(agent.messages), agent.messages
+        tokens, engine = prompt_estimate(agent), self.engine_for(agent)
+        if error is not None:
+            self._states.of(agent).refusals.add(error)
+            # A large result goes first, also one that has just come.
+            first = None if self.engine else partial(self._layers(agent).compress, agent, 0)
+            report = yield from reduction(
+                agent, engine, messages, _SHARE, refusal=error, first=first
+            )
+            stage = stage_of(report)
+        elif self.engine is None:
+            stage = yield from self._layers(agent).reduce(agent, escalation)
+        else:
+            stage = stage_of((yield from compaction(agent, engine, messages, hard=True)))
         if (len(agent.messages), prompt_estimate(agent)) != (before, tokens):
             note_reduction(agent, stage, reason, before, tokens)
         elif self.engine is None and before <= self.preserve_first + self.preserve_last + 1:

@@ -13,11 +13,11 @@ from strands.types.exceptions import ContextWindowOverflowException
 from ullage._engine.logger import Logger
 from ullage._engine.steps import calling, run
 from ullage.strands.agents import PerAgent, model_window
-from ullage.strands.engines import Refusals, is_in_reduction
+from ullage.strands.engines import Refusals
 from ullage.strands.history import History, identify, repair_history, with_pin
 from ullage.strands.session import RestorableConversationManager
 from ullage.strands.settings import UNKNOWN_WINDOW
-from ullage.strands.summaries import summary_of
+from ullage.strands.summaries import is_summarizing, summary_of
 from ullage.strands.truncation import truncate_results
 
 if TYPE_CHECKING:
@@ -313,7 +313,7 @@ class SummarizingConversationManager(
     async def _summarize(self, agent: Any, preserved: int) -> None:
         """Puts a summary in the place of the oldest messages."""
         messages, state = agent.messages, self._states.of(agent)
-        if is_in_reduction(agent):
+        if is_summarizing(agent):
             raise ContextWindowOverflowException("Cannot summarize: the summary itself overflows")
         count = min(max(1, int(len(messages) * self.summary_ratio)), len(messages) - preserved)
         if count <= 0:

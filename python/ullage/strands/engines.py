@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +32,7 @@ from ullage.strands.history import identify, limit_count
 from ullage.strands.settings import UNKNOWN_WINDOW
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
 
     from strands.hooks import AfterModelCallEvent, AfterToolCallEvent
     from strands.types.tools import ToolResult, ToolUse
@@ -54,11 +52,6 @@ _FOLDER = "artifacts"
 # one before. A manager takes about three tenths each time, so a provider that still refuses does
 # not refuse the size.
 _MOST_REFUSALS = 10
-
-# The agents whose conversation is being reduced in this context, threads begun in it included.
-_in_reduction: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
-    "ullage_reducing", default=()
-)
 
 
 def engine_factory(
@@ -226,9 +219,8 @@ def observe(engine: ContextManager, request: list[Any], answer: Any) -> None:
     reported, cached = usage_counts(answer)
     if reported is None:
         return
-    options = {} if cached is None else {"cached_tokens": cached}
     try:
-        engine.observe(request, reported, **options)
+        engine.observe(request, reported, cached)
     except UllageError as error:
         logger.debug("error=<%s> | the usage taught nothing", error)
 
@@ -291,24 +283,6 @@ class Refusals:
         problem, self._problem = self._problem, None
         if error is not None and problem is not None:
             raise problem from (None if problem is error else error)
-
-
-@contextmanager
-def mark_reduction(*agents: Any) -> Iterator[None]:
-    """Marks the conversations of these agents as being reduced.
-
-    So the request for a summary does not ask for a summary itself.
-    """
-    token = _in_reduction.set((*_in_reduction.get(), *map(id, agents)))
-    try:
-        yield
-    finally:
-        _in_reduction.reset(token)
-
-
-def is_in_reduction(agent: Any) -> bool:
-    """Returns True if the conversation of an agent is being reduced in this context."""
-    return id(agent) in _in_reduction.get()
 
 
 def retrieval_tool(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from typing import Any
 
@@ -13,8 +14,12 @@ from strands.event_loop.streaming import process_stream
 from ullage import SummaryRequest, TokenCounter
 from ullage._core import quoted_summary, summary_request
 from ullage.strands.agents import PerAgent, model_id, model_window, reference
-from ullage.strands.engines import mark_reduction
 from ullage.strands.settings import UNKNOWN_WINDOW
+
+# The agents for which a summary is being made in this context, threads begun in it included.
+_summarizing: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar(
+    "ullage_summarizing", default=()
+)
 
 # Held while an agent summarizes.
 _BUSY: PerAgent[threading.Lock] = PerAgent(lambda _: threading.Lock())
@@ -90,8 +95,17 @@ async def summary_of(agent: Any, messages: list[Any], by: Any, prompt: str | Non
     )
     values["prompt"] = f"{values['text']}\n\nPlease summarize this conversation."
     values.update(system=DEFAULT_SUMMARIZATION_PROMPT, messages=messages)
-    with mark_reduction(agent, by):
+    # So the request for a summary does not ask for a summary itself.
+    token = _summarizing.set((*_summarizing.get(), id(agent), id(by)))
+    try:
         return quoted_summary(await AgentSummarizer(agent, by, prompt)(SummaryRequest(**values)))
+    finally:
+        _summarizing.reset(token)
+
+
+def is_summarizing(agent: Any) -> bool:
+    """Returns True if a summary is being made for this agent, or by it, in this context."""
+    return id(agent) in _summarizing.get()
 
 
 def _text_of(message: Any) -> str:
