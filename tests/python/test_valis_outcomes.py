@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ullage.valis.pointers import succeeded
+from ullage.valis.pointers import successful_writes
 
 from .valis_sessions import middleware
 
@@ -101,16 +101,18 @@ def test_what_is_known_to_be_written_gives_way(messages, tmp_path):
 def test_ids_that_come_again_are_told_apart():
     outcomes = ("ok", "Error: disk full", "ok")
     messages = [message for said in outcomes for message in openai(said, "call_0")]
-    good, _ = succeeded([*messages, messages[0]])
-    assert sorted(index for index, _ in good) == [0, 4], "failed is the second, pending the last"
+    good, _ = successful_writes([*messages, messages[0]])
+    assert sorted(good) == [0, 4], "failed is the second, pending the last"
 
 
 def test_each_of_parallel_calls_has_its_own_outcome():
     calls = [openai("", str(n))[0]["tool_calls"][0] for n in range(3)]
     said = (("2", "ok"), ("0", "Permission denied"), ("1", "ok"), ("1", "Error: late"))
     results = [{"role": "tool", "tool_call_id": n, "content": text} for n, text in said]
-    good, _ = succeeded([{"role": "assistant", "content": None, "tool_calls": calls}, *results])
-    assert [call.id for call in good.values()] == ["2"]
+    good, _ = successful_writes(
+        [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
+    )
+    assert [call.id for call in good[0].values()] == ["2"]
 
 
 @pytest.mark.parametrize(

@@ -22,35 +22,6 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# Calls that went well, by the indices of their messages and their numbers among its calls.
-Succeeded: TypeAlias = dict[tuple[int, int], "Call"]
-
-
-def succeeded(messages: list[Any]) -> tuple[Succeeded, set[int]]:
-    """The calls whose results say that they went well, and what those results are, by identity."""
-    listed = [readable(message) for message in messages]
-    try:
-        conversation = ullage.Conversation(listed, format_of(listed))
-    except ullage.MessageError as error:
-        logger.debug("error=<%s> | the outcomes of calls cannot be read", error)
-        return {}, set()
-    # A call may be answered twice, and one of the answers be the worse.
-    doubtful = {
-        result.id
-        for result in conversation.results
-        if result.call is None and result.outcome != "succeeded"
-    }
-    good: Succeeded = {}
-    holders: set[int] = set()
-    for call in conversation.calls:
-        result = call.result
-        if result is None or result.outcome != "succeeded" or (call.id and call.id in doubtful):
-            continue
-        good[call.message, call.number] = calls_in(messages[call.message])[call.number]
-        holders.add(id(results_in(messages[result.message])[result.number].holder))
-    return good, holders
-
-
 # Keeps a text, and says under which path: the tool, the id of the call, the text, how it is named.
 Keep: TypeAlias = Callable[[str, str, str, str], str]
 
@@ -75,26 +46,51 @@ def with_pointers(messages: list[Any], keep: Keep) -> list[Any]:
     Only what is known to have been written gives way. Whatever is replaced was kept first; where a
     pointer would be longer, nothing is. Done twice it changes nothing more.
     """
-    good, holders = succeeded(messages)
-    places: dict[int, dict[int, Call]] = {}
-    for (index, number), call in good.items():
-        if call.tool in FILE_TOOLS:
-            places.setdefault(index, {})[number] = call
-    tools = {call.id: call.tool for call in good.values() if call.id}
+    calls, results = successful_writes(messages)
 
     def short(result: Result) -> str | None:
-        tool = result.tool or tools.get(result.id, "")
-        if id(result.holder) not in holders or tool not in FILE_TOOLS:
-            return None
-        return _short_result(result, tool, keep)
+        tool = results.get(id(result.holder))
+        return None if tool is None else _short_result(result, tool, keep)
 
     compacted = []
     for index, message in enumerate(messages):
-        calls = places.get(index, {})
-        short_calls = {number: _short_arguments(call, keep) for number, call in calls.items()}
-        changed = {number: arguments for number, arguments in short_calls.items() if arguments}
+        written = calls.get(index, {})
+        arguments = {number: _short_arguments(call, keep) for number, call in written.items()}
+        changed = {number: new for number, new in arguments.items() if new is not None}
         compacted.append(with_outcomes(with_arguments(message, changed), short))
     return compacted
+
+
+def successful_writes(messages: list[Any]) -> tuple[dict[int, dict[int, Call]], dict[int, str]]:
+    """The calls that wrote files, where their results say that they went well, and those results.
+
+    Returns:
+        The calls by the index of their message and their number in it, and the tools of the results
+        by the identity of the part or message that the result is.
+    """
+    listed = [readable(message) for message in messages]
+    try:
+        conversation = ullage.Conversation(listed, format_of(listed))
+    except ullage.MessageError as error:
+        logger.debug("error=<%s> | the outcomes of calls cannot be read", error)
+        return {}, {}
+    # A call may be answered twice, and one of the answers be the worse.
+    doubtful = {
+        result.id
+        for result in conversation.results
+        if result.call is None and result.outcome != "succeeded"
+    }
+    calls: dict[int, dict[int, Call]] = {}
+    results: dict[int, str] = {}
+    for call in conversation.calls:
+        result = call.result
+        if result is None or result.outcome != "succeeded" or (call.id and call.id in doubtful):
+            continue
+        if call.tool in FILE_TOOLS:
+            own = calls_in(messages[call.message])[call.number]
+            calls.setdefault(call.message, {})[call.number] = own
+            results[id(results_in(messages[result.message])[result.number].holder)] = call.tool
+    return calls, results
 
 
 def kept_under(text: str) -> str | None:
