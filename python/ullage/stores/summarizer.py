@@ -1,0 +1,131 @@
+"""``shared_summarizer``: one call of the model for a summary that several workers need."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ullage._core import UllageError
+from ullage._engine.steps import Step, arun, aside, calling, run
+
+if TYPE_CHECKING:
+    from ullage._engine.steps import Steps
+    from ullage._engine.summarizer import Summarizer, SummaryRequest
+    from ullage.stores.shared import SharedStore
+
+# Seconds between two signs of life of the worker that makes a summary.
+_BEAT = 2.0
+
+# Seconds without one after which another worker makes the summary: the first was killed. Two signs
+# may be lost on a busy machine.
+_LEASE = 3 * _BEAT
+
+# Seconds between two looks of the workers that wait. A summary takes some seconds.
+_LOOK = 0.25
+
+# What a cell begins with: the text, a sign of life, or a failure.
+_TEXT, _TAKEN, _FREE = b"text:", b"taken", b"free"
+
+
+def shared_summarizer(summarizer: Summarizer, store: SharedStore) -> Summarizer:
+    """Returns a summarizer that asks ``summarizer`` once for all workers.
+
+    The first worker that needs a summary asks. The others wait for its text, which stays in the
+    store. If the first fails or is killed, the next one asks. Give the outcome to the engines in
+    place of ``summarizer``.
+
+    Args:
+        summarizer: A function, plain or async, that takes a ``SummaryRequest`` and returns text.
+        store: A store of ``ullage.stores`` that all workers share.
+    """
+    called = getattr(summarizer, "__call__", None)  # noqa: B004 - of an object, its method
+    shared = _SharedSummaries(summarizer, store)
+    if inspect.iscoroutinefunction(summarizer) or inspect.iscoroutinefunction(called):
+
+        async def summarize_async(request: SummaryRequest) -> str:
+            return await arun(shared.text(request))
+
+        return summarize_async
+
+    def summarize(request: SummaryRequest) -> str:
+        return run(shared.text(request))
+
+    return summarize
+
+
+class _SharedSummaries:
+    def __init__(self, summarizer: Summarizer, store: SharedStore) -> None:
+        self._summarizer = summarizer
+        self._store = store
+
+    def text(self, request: SummaryRequest) -> Steps[str]:
+        """The text of the summary: from the store, or made now."""
+        whole = f"{request.max_tokens} {request}".encode("utf-8", "surrogatepass")
+        name = f"summary/{hashlib.blake2b(whole, digest_size=16).hexdigest()}"
+        known: str | None = None
+        changed_at = time.monotonic()
+        while True:
+            cell = yield from aside(self._store.read_cell, name)
+            if cell is not None and cell.content.startswith(_TEXT):
+                return cell.content[len(_TEXT) :].decode("utf-8", "surrogatepass")
+            if cell is not None and cell.version != known:
+                known, changed_at = cell.version, time.monotonic()
+            # By the clock of this worker alone: those of two machines differ.
+            is_left = time.monotonic() - changed_at >= _LEASE
+            if cell is None or cell.content == _FREE or is_left:
+                version = None if cell is None else cell.version
+                taken = yield from aside(self._store.write_cell, name, _TAKEN, version)
+                if taken is not None:
+                    return (yield from self._made(_Lease(self._store, name, taken), request))
+            yield Step(partial(time.sleep, _LOOK), _look_later)
+
+    def _made(self, lease: _Lease, request: SummaryRequest) -> Steps[str]:
+        content = _FREE
+        try:
+            text: Any = yield from calling(self._summarizer, request)
+            if isinstance(text, str) and text.strip():
+                content = _TEXT + text.encode("utf-8", "surrogatepass")
+        finally:
+            # Quick, and also where the task is cancelled and nothing can be awaited.
+            lease.end(content)
+        return text  # type: ignore[no-any-return] # whatever it is: the engine judges it
+
+
+class _Lease:
+    """Shows that this worker is making a summary, for as long as it does."""
+
+    def __init__(self, store: SharedStore, name: str, version: str) -> None:
+        self._store, self._name = store, name
+        self._version: str | None = version
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="ullage-lease", daemon=True)
+        self._content = _FREE
+        self._thread.start()
+
+    def end(self, content: bytes) -> None:
+        """Leaves the outcome for the others, in the thread that gave the signs of life."""
+        self._content = content
+        self._is_over.set()
+
+    def _beat(self) -> None:
+        try:
+            while self._version is not None and not self._is_over.wait(_BEAT):
+                self._write(_TAKEN)
+            if self._version is not None:
+                self._write(self._content)
+        except UllageError:
+            # The store is gone: the lease ends by itself, and who needs the store hears of it.
+            return
+
+    def _write(self, content: bytes) -> None:
+        self._version = self._store.write_cell(self._name, content, self._version)
+
+
+async def _look_later() -> None:
+    import asyncio
+
+    await asyncio.sleep(_LOOK)
