@@ -220,27 +220,6 @@ def test_a_window_that_is_not_exceeded_is_left_alone():
     assert all(new is old for new, old in zip(agent.messages, messages, strict=True))
 
 
-@pytest.mark.parametrize("reductions", [1, 5])
-def test_the_first_task_survives_every_reduction(reductions):
-    manager = MappingConversationManager(window_size=100)
-    agent = agent_of(manager, loop(10))
-    for _ in range(reductions):
-        agent.messages.extend(loop(60, "x " * 2_000)[1:])
-        manager.reduce_context(agent)
-        assert agent.messages[0]["content"][0] == {"text": TASK}
-        check_history(agent.messages)
-
-
-def test_calls_of_one_message_stay_with_all_their_results():
-    messages = [text("user", TASK)]
-    for n in range(0, 300, 3):
-        messages += [call(n, n + 1, n + 2), results(n, n + 1, n + 2)]
-    agent = agent_of(MappingConversationManager(window_size=40), messages)
-    agent.conversation_manager.apply_management(agent)
-    check_history(agent.messages)
-    assert len(agent.messages) <= 36
-
-
 # Layers 3 and 4
 
 
@@ -371,26 +350,7 @@ def test_a_large_newer_result_shrinks_and_the_older_ones_stay(kind):
     assert len(agent.messages) > 15, "what is small stays"
 
 
-def test_one_result_larger_than_the_window_of_the_model_does_not_end_the_agent():
-    model = Player(3, words=400_000, limit=16_000, window=16_000)
-    agent = agent_of(MappingConversationManager(store=ullage.MemoryStore()), model=model)
-    assert agent(TASK).stop_reason == "end_turn"
-    assert model.refused == []
-
-
-# Several agents
-
-
-def test_agents_that_share_a_manager_share_nothing_else():
-    manager = MappingConversationManager(window_size=30)
-    one = agent_of(manager, loop(40), name="one")
-    two = agent_of(manager, loop(5), name="two")
-    manager.apply_management(one)
-    states = [each.conversation_manager.get_state() for each in (one, two)]
-    assert states[0]["removed_message_count"] > 0
-    assert states[1]["removed_message_count"] == 0
-    assert "removed" not in str(states[1]["head"])
-    assert manager.engine_for(one) is not manager.engine_for(two)
+# Sessions, and agents that are gone
 
 
 def test_a_state_of_cyber_autoagents_own_manager_is_restored_with_its_summary():

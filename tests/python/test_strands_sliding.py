@@ -203,13 +203,6 @@ def test_per_turn_runs_as_with_strands(per_turn):
     assert counts[0] == counts[1]
 
 
-def test_a_window_smaller_than_one_result_is_recovered_from():
-    model = Player(6, words=60_000, window=6_000)
-    agent = agent_of(model, Ours())
-    assert agent(TASK).stop_reason == "end_turn"
-    assert len(agent.messages) == 14
-
-
 def test_proactive_compression_leaves_the_beginning_alone_for_a_while():
     """Strands cuts two messages before every call, and with them the prompt cache."""
     changed = {}
