@@ -19,7 +19,7 @@ COMMAND = [sys.executable, "-m", "ullage"]
 # Python without the libraries of the extras runs the commands of a list, one after the other.
 BARE = """
 import json, sys
-sys.modules.update(dict.fromkeys(['rich', 'shtab', 'tomli_w', 'yaml']))
+sys.modules.update(dict.fromkeys(['rich', 'shtab', 'yaml']))
 from tests.python.commands import inside
 print(json.dumps([inside(*command) for command in json.loads(sys.argv[1])]))
 """

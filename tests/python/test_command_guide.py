@@ -18,7 +18,7 @@ BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @pytest.mark.skipif(os.name != "posix", reason="a shell runs them")
 def test_the_commands_of_the_guide_run(tmp_path, monkeypatch):
-    for name in ("rich", "shtab", "tomli_w"):
+    for name in ("rich", "shtab"):
         pytest.importorskip(name)
     monkeypatch.chdir(tmp_path)
     command = tmp_path / "bin" / "ullage"

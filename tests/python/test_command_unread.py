@@ -134,7 +134,7 @@ def test_what_cannot_be_read_is_never_written_over(tmp_path):
         code, _, err = inside("compact", file, *SMALL, *where)
         assert (code, file.read_text()) == (2, before)
         assert "a.jsonl:42: " in err
-        assert "is left as it is" in err
+        assert "is unchanged" in err
     other = tmp_path / "b.jsonl"
     assert inside("compact", file, *SMALL, "-q", "-o", other)[0] == 3
     assert read_sessions(other)

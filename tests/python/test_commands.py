@@ -271,10 +271,10 @@ def test_without_the_extras_all_but_other_forms_works(file, tmp_path):
         ["repair", file],
         ["retrieve", "--store", tmp_path, "--pattern", "call-1"],
         ["policy", "show", "valis", "--json"],
+        ["policy", "show", "valis"],
         ["policy", "presets"],
     ]
     needs = [
-        ["policy", "show", "valis"],
         ["policy", "show", "valis", "--yaml"],
         ["completion", "bash"],
     ]
@@ -293,7 +293,7 @@ def test_a_fault_of_ullage_is_told_without_a_traceback(monkeypatch, file):
     monkeypatch.setattr("ullage.cli.lint.read_all", broken)
     code, _, err = inside("lint", file)
     assert code == 2
-    assert "ZeroDivisionError: division by zero; that is a fault of ullage" in err
+    assert "ZeroDivisionError: division by zero; this is a bug in ullage" in err
 
 
 NAMES = ["role", "content", "parts", "type", "text", "messages", "events", "uuid", "message", "parentUuid", "id", "tool_calls", "ullage", "of", "items"]  # fmt: skip

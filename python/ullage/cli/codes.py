@@ -10,8 +10,8 @@ INCOMPLETE = 3
 INTERRUPTED = 130
 
 
-def told(found: str, *, reads: bool = True) -> str:
-    """Returns what the help of a command says of its exit codes.
+def exit_codes(found: str, *, reads: bool = True) -> str:
+    """Returns the line about exit codes in the help of a command.
 
     Args:
         found: When the code is 1; empty if it never is.

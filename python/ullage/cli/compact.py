@@ -1,4 +1,4 @@
-"""``ullage compact``: a conversation brought inside its budget."""
+"""``ullage compact``: brings a conversation inside its budget."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compacts, and says what was done."""
+    """Compacts conversations and prints a report of each."""
     # A dry run stores nothing either; the marks have the same length.
     store = MemoryStore() if options.dry_run and options.store else store_of(options.store)
     engine = engine_of(options, store)
@@ -64,9 +64,9 @@ def run(options: argparse.Namespace) -> int:
     done = change(options, compact, unread)
     for changed in done:
         if options.json:
-            say_json(changed.to_dict(report=changed.said.to_dict()))
+            say_json(changed.to_dict(report=changed.report.to_dict()))
         elif not options.quiet:
-            note(_in_words(changed.name, changed.said, options))
+            note(_in_words(changed.name, changed.report, options))
     return unread.ended(FINE, did=bool(done))
 
 

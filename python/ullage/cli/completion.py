@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         import shtab
     except ImportError:
-        raise MissingExtraError("completion", "shtab", "type it") from None
+        raise MissingExtraError("completion", "shtab", "type the commands") from None
     parser = options.program
     kinds = {"file": shtab.FILE, "folder": shtab.DIRECTORY}
     for action in _actions(parser):

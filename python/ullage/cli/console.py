@@ -1,7 +1,7 @@
-"""The terminal: text, colours, tables and progress. Bars and colours need rich (extra ``cli``).
+"""Prints text, colours, tables and progress. Bars and colours need rich (extra ``cli``).
 
-Colours are only for terminals, and not where ``NO_COLOR`` is set. What comes from a conversation
-cannot steer the terminal: its control characters are shown as escapes there.
+Colours are for terminals only, and off if ``NO_COLOR`` is set. Text of a conversation cannot
+control the terminal: its control characters are printed as escapes.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-# All that terminals obey but for the ends of lines and tabs: C0, DEL and C1.
+# The control characters of terminals, except line ends and tabs: C0, DEL and C1.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Columns between two columns of a table, and the least that a column of words gets on a terminal.
 _GAP, _LEAST_WORD = 2, 12
-# Seconds after which work is long, and its progress is shown.
+# Seconds after which progress is shown.
 SHOWN_AFTER = 1.0
 # Seconds between two lines about progress where there is no bar, and between two frames of a bar.
 LINE_EVERY, _FRAME = 10.0, 0.1
 
 
 def say(text: str, style: str | None = None) -> None:
-    """Prints text, in a style where that can be seen."""
+    """Prints text, with a style on terminals."""
     _print(text, style, sys.stdout)
 
 
 def say_json(value: Any) -> None:
-    """Prints a value as JSON, on a line."""
+    """Prints a value as one line of JSON."""
     print(json.dumps(value, default=to_json))
 
 
 def complain(problem: str) -> None:
-    """Says on standard error what is wrong."""
+    """Prints an error on standard error."""
     note(f"ullage: {problem}", "red")
 
 
 def note(text: str, style: str | None = None) -> None:
-    """Prints on standard error, if there is one, in a style where that can be seen."""
+    """Prints on standard error, if there is one, with a style on terminals."""
     if sys.stderr is not None:
         _print(text, style, sys.stderr)
 
@@ -59,7 +59,7 @@ def note(text: str, style: str | None = None) -> None:
 def table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, below: str = ""
 ) -> None:
-    """Prints a table. A word that is too long for the terminal goes on in the next line.
+    """Prints a table. A word that is too long for the terminal is broken into lines.
 
     Args:
         heads: The heads of its columns.
@@ -132,10 +132,10 @@ class Progress:
 
 @contextmanager
 def progress(what: str, total: int | None = None) -> Iterator[Progress]:
-    """Shows on standard error how far work is that takes long.
+    """Shows the progress of long work on standard error.
 
-    On a terminal that is a bar, if rich is installed. Otherwise it is a line now and then. Nothing
-    may be printed meanwhile.
+    On a terminal with rich this is a bar, otherwise a line every ten seconds. Nothing may be
+    printed meanwhile.
     """
     work, ended = Progress(what, total), Event()
     shown = Thread(target=_show, args=(work, ended), daemon=True)
@@ -190,6 +190,6 @@ def _console(file: TextIO | None = None) -> Console | None:
         from rich.console import Console
     except ImportError:
         return None
-    # By itself rich leaves bold where no colours are wanted.
+    # rich alone would keep bold text with NO_COLOR.
     plain = bool(os.environ.get("NO_COLOR"))
     return Console(file=file, highlight=False, color_system=None if plain else "auto")

@@ -1,4 +1,4 @@
-"""Conversations as commands name them: files, folders and standard input."""
+"""Reads the conversations that a command names: files, folders and standard input."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_all(sources: Sequence[str], unread: Unread) -> list[Session]:
 
 
 def standard_input() -> bytes:
-    """All of standard input.
+    """Reads standard input.
 
     Raises:
         UnreadableSessionError: If it cannot be read.
@@ -63,7 +63,7 @@ def standard_input() -> bytes:
 
 
 def system_in(path: Path | None) -> Any:
-    """The system prompt in a file: blocks as JSON, else its text.
+    """Returns the system prompt in a file: blocks if it is JSON, otherwise its text.
 
     Raises:
         CommandError: If it cannot be read.
@@ -79,7 +79,7 @@ def system_in(path: Path | None) -> Any:
 
 
 def tools_in(path: Path | None) -> Any:
-    """The tool definitions in a file.
+    """Returns the tool definitions in a file.
 
     Raises:
         CommandError: If it cannot be read, or is not JSON.
@@ -89,7 +89,7 @@ def tools_in(path: Path | None) -> Any:
     try:
         return json.loads(_text(path))
     except RecursionError as error:
-        raise CommandError(f"{path} is nested too deep to be read") from error
+        raise CommandError(f"{path} is nested too deeply") from error
     except ValueError as error:
         raise CommandError(f"{path}: not valid JSON: {error}") from error
 

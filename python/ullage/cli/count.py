@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from ullage.cli.console import Progress
     from ullage.sessions import SessionFile
 
-# Files that hold conversations; what cannot be read in any other is plain text.
+# Files that hold conversations. Any other file that is not a conversation is plain text.
 _CONVERSATIONS = (".json", ".jsonl", ".gz", ".xz")
-# The kind of what is in plain text.
+# The kind of content of plain text.
 _TEXT = "text"
 
 
@@ -41,10 +41,10 @@ class Count:
     """The tokens of a conversation or a text.
 
     Attributes:
-        file: Where it is from.
-        tokens: All of them.
-        messages: Number of messages; 0 of a text.
-        format: The wire format; None of a text, and where the messages do not tell.
+        file: The name of the file.
+        tokens: The sum of all parts.
+        messages: Number of messages; 0 for a text.
+        format: The wire format; None for a text, or if it cannot be recognized.
         parts: Tokens by kind of content.
     """
 

@@ -1,4 +1,4 @@
-"""``ullage lint``: what a provider would reject."""
+"""``ullage lint``: finds what a provider would reject."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options that several commands share, and what they stand for."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
-from ullage.cli.codes import told
+from ullage.cli.codes import exit_codes
 from ullage.cli.conversations import system_in, tools_in
 from ullage.cli.errors import CommandError
 from ullage.cli.policies import changed, chosen
@@ -37,31 +37,31 @@ def command(
     Args:
         commands: Where it is added.
         name: Its name.
-        help: What it does, in the list of commands.
-        description: What it does, in its own help.
-        run: Does it.
+        help: Its line in the list of commands.
+        description: The text of its own help.
+        run: Runs it and returns its exit code.
         found: When its code is 1; empty if it never is.
         reads: True if it reads input of which a part may be unreadable.
     """
     parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=help, description=description, epilog=told(found, reads=reads)
+        name, help=help, description=description, epilog=exit_codes(found, reads=reads)
     )
     parser.set_defaults(run=run)
     return parser
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    """The conversation that a command is about."""
+    """Adds the conversation that a command reads."""
     completed(parser.add_argument("file", metavar="FILE", help=_CONVERSATION), "file")
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    """The conversations that a command is about."""
+    """Adds the conversations that a command reads."""
     completed(parser.add_argument("files", nargs="+", metavar="FILE", help=_CONVERSATION), "file")
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """The wire format."""
+    """Adds the option for the wire format."""
     parser.add_argument(
         "--format",
         metavar="FORMAT",
@@ -70,7 +70,7 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 
 
 def add_json(parser: Any, help: str) -> None:
-    """Output for programs."""
+    """Adds the option for output as JSON."""
     parser.add_argument("--json", action="store_true", help=help)
 
 
@@ -123,7 +123,7 @@ def add_window(parser: Any) -> None:
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
-    """All that an engine is made of, the store aside."""
+    """Adds the options of an engine, except for the store."""
     group = parser.add_argument_group("the engine")
     add_policy(group)
     _add_encoding(group)
@@ -140,7 +140,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 def engine_of(
     options: argparse.Namespace, store: ullage.Store | None = None
 ) -> ullage.ContextManager:
-    """The engine that the options describe.
+    """Returns the engine that the options describe.
 
     Raises:
         UllageError: If one of them is wrong.
@@ -158,7 +158,10 @@ def engine_of(
 
 
 def policy_of(options: argparse.Namespace) -> tuple[ullage.Policy | None, str | None]:
-    """The policy, None for that of the model, and the model, which an agent's file may name."""
+    """Returns the policy, or None for that of the model, and the model.
+
+    An agent's file may name the model.
+    """
     policy, model = chosen(options.policy, options.model)
     changes = dict(_setting(given) for given in options.set)
     if options.window is not None:
@@ -193,12 +196,15 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
 
 
 def store_of(folder: Path | None) -> ullage.FileStore | None:
-    """The store in a folder. It keeps all: nobody knows which conversations refer to it."""
+    """Returns the store in a folder.
+
+    It removes nothing: the command cannot know which conversations refer to it.
+    """
     return None if folder is None else ullage.FileStore(folder, keep=None, clean_above=None)
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """A whole number that is not below ``least``."""
+    """Returns a parser of whole numbers from ``least`` up."""
 
     def number(text: str) -> int:
         found = int(text)
@@ -212,7 +218,7 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def value_of(text: str) -> Any:
-    """A value as JSON has it; a word is itself."""
+    """Returns the value of JSON text, or the text itself if it is not JSON."""
     try:
         return json.loads(text)
     except ValueError:
@@ -220,7 +226,7 @@ def value_of(text: str) -> Any:
 
 
 def completed(action: argparse.Action, by: str) -> None:
-    """Says what a shell completes an argument by: "file" or "folder"."""
+    """Sets how a shell completes an argument: "file" or "folder"."""
     action.completed_by = by  # type: ignore[attr-defined]
 
 

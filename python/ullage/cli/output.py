@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ullage.cli.unread import Unread
     from ullage.sessions import Session, SessionFile
 
-# The type of a change's description.
-Said = TypeVar("Said")
+# The type of what a change says of itself.
+ChangeReport = TypeVar("ChangeReport")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -54,45 +54,45 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     )
 
 
-class Changed(Generic[Said]):
+class Changed(Generic[ChangeReport]):
     """A conversation that was changed.
 
     Attributes:
-        name: Its name.
-        said: What the change says of itself.
-        shown: The messages, where they have gone nowhere yet, else None.
+        name: The name of the conversation.
+        report: The report of the change.
+        shown: The messages to print, or None.
     """
 
-    def __init__(self, name: str, said: Said, shown: list[Any] | None) -> None:
+    def __init__(self, name: str, report: ChangeReport, shown: list[Any] | None) -> None:
         self.name = name
-        self.said = said
+        self.report = report
         self.shown = shown
 
-    def to_dict(self, **said: Any) -> dict[str, Any]:
-        """It for programs, with what is said of it in JSON."""
+    def to_dict(self, **fields: Any) -> dict[str, Any]:
+        """Returns the JSON object for programs, with the given fields."""
         messages = {} if self.shown is None else {"messages": self.shown}
-        return {"file": self.name, **said, **messages}
+        return {"file": self.name, **fields, **messages}
 
 
 def change(
-    options: argparse.Namespace, how: Callable[[str, list[Any]], Said], unread: Unread
-) -> list[Changed[Said]]:
+    options: argparse.Namespace, how: Callable[[str, list[Any]], ChangeReport], unread: Unread
+) -> list[Changed[ChangeReport]]:
     """Changes each conversation of a file, and writes all of them where the options say.
 
     With ``--dry-run`` nothing is written, not even to standard output.
 
     Args:
-        options: Those of the command.
-        how: Takes the name and the messages, which it changes in place, and says what it did.
-        unread: Collects what cannot be read. Nothing is written in place then.
+        options: The options of the command.
+        how: Takes the name and the messages, changes the messages in place and returns a report.
+        unread: Collects the unreadable parts. If there are any, nothing is written in place.
 
     Raises:
-        UllageError: If that fails, or the outcome cannot be written. What was there is as it was.
+        UllageError: If a change fails or cannot be written. The file then keeps its content.
     """
     if options.output is not None:
         require_new(options.output, options)
     stamp = _stamp(options.file)
-    changed: list[Changed[Said]] = []
+    changed: list[Changed[ChangeReport]] = []
     outcome: list[list[Any]] = []
     done: list[Session] = []
     with progress("conversations") as work:
@@ -100,16 +100,16 @@ def change(
         work.total = len(source.sessions)
         _require_writable(options, source, unread)
         if options.in_place and (options.transcript or source.kind == TRANSCRIPT):
-            said = _change_transcript(options.file, how, dry_run=options.dry_run)
-            return [Changed(source.name, said, None)]
+            report = _change_transcript(options.file, how, dry_run=options.dry_run)
+            return [Changed(source.name, report, None)]
         is_shown = options.json and not (options.output or options.in_place or options.dry_run)
-        # In place all or nothing is written. One that stands alone is the failure of the command.
+        # In place, all conversations are written or none. If the only one fails, the command fails.
         going_on = nullcontext() if options.in_place or len(source.sessions) == 1 else unread
         for session in source.sessions:
             messages = list(session.messages)
             with going_on:
-                said = how(session.name, messages)
-                changed.append(Changed(session.name, said, messages if is_shown else None))
+                report = how(session.name, messages)
+                changed.append(Changed(session.name, report, messages if is_shown else None))
                 outcome.append(messages)
                 done.append(session)
             work()
@@ -117,7 +117,7 @@ def change(
         source = replace(source, sessions=done, put=None)
     if options.in_place and _stamp(options.file) != stamp:
         raise CommandError(
-            f"--in-place: {options.file} was changed while it was read; it is left as it is. Try"
+            f"--in-place: {options.file} was changed while it was read; it is unchanged. Try"
             " again when nothing writes to it, or use -o FILE"
         )
     if options.in_place:
@@ -129,17 +129,19 @@ def change(
     return changed
 
 
-def _change_transcript(file: str, how: Callable[[str, list[Any]], Said], *, dry_run: bool) -> Said:
-    """Appends the view that is left to a transcript, in which all that was said stays."""
+def _change_transcript(
+    file: str, how: Callable[[str, list[Any]], ChangeReport], *, dry_run: bool
+) -> ChangeReport:
+    """Appends the changed view to a transcript, which keeps every message."""
     with Transcript(file) as transcript:
         view = transcript.view()
         before = list(view)
-        said = how(file, view)
+        report = how(file, view)
         if dry_run:
             note("ullage: dry run: nothing was written")
         else:
             transcript.set_view(view, since=before)
-        return said
+        return report
 
 
 def _stamp(file: str) -> tuple[int, int, int] | None:
@@ -152,11 +154,11 @@ def _stamp(file: str) -> tuple[int, int, int] | None:
 
 
 def _require_writable(options: argparse.Namespace, source: SessionFile, unread: Unread) -> None:
-    """Makes sure that the outcome can be written, before the work is done."""
+    """Raises before the work if the result could not be written."""
     if unread and _is_same_file(options):
         raise CommandError(
-            f"{unread[0]}; {options.file} is left as it is, for what cannot be read would be lost."
-            " Use -o with another name"
+            f"{unread[0]}; {options.file} is unchanged, as its unreadable part would be lost. Use"
+            " -o with another name"
         )
     if not options.in_place:
         return
@@ -174,10 +176,10 @@ def _require_writable(options: argparse.Namespace, source: SessionFile, unread: 
 def _require_nothing_lost(
     options: argparse.Namespace, source: SessionFile, outcome: list[list[Any]]
 ) -> None:
-    """Makes sure that what leaves the file can be read back.
+    """Raises if content of the file would be lost.
 
     Raises:
-        CommandError: If it cannot, and ``--force`` is not given.
+        CommandError: If it would be, and ``--force`` is not given.
     """
     can_store = "store" in options
     if options.force or (can_store and options.store is not None):
@@ -189,12 +191,12 @@ def _require_nothing_lost(
         store = "--store FOLDER to keep the originals, " if can_store else ""
         raise CommandError(
             f"--in-place: {lost:,} of {total:,} messages would be lost or shortened for good;"
-            f" {options.file} is left as it is. Use {store}-o FILE to write elsewhere, or --force"
+            f" {options.file} is unchanged. Use {store}-o FILE to write elsewhere, or --force"
         )
 
 
 def _is_same_file(options: argparse.Namespace) -> bool:
-    """True if the outcome would be written over the file that was read."""
+    """True if the result would overwrite the file that was read."""
     if options.in_place or options.output is None:
         return bool(options.in_place)
     try:
@@ -205,7 +207,7 @@ def _is_same_file(options: argparse.Namespace) -> bool:
 
 def _write(options: argparse.Namespace, source: SessionFile, outcome: list[list[Any]]) -> None:
     if options.in_place and _are_same(source, outcome):
-        return  # The file is as it should be.
+        return  # Nothing changed.
     text = source.dumped(outcome).encode()
     if options.output is None and not options.in_place:
         sys.stdout.flush()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
-    """Adds the option that allows to write over files."""
+    """Adds the option that overwrites files."""
     parser.add_argument(
         "--force",
         action="store_true",
@@ -46,18 +46,18 @@ def write_page(file: str | Path, page: bytes, options: argparse.Namespace) -> No
 
 
 def require_new(file: str | Path, options: argparse.Namespace) -> None:
-    """Makes sure that a file is not written over by accident; called before the work.
+    """Raises if a file would be overwritten by accident. Call it before the work.
 
     Raises:
         CommandError: If the file exists, and ``--force`` is not given.
     """
     # A pipe or a device has nothing to lose.
     if not options.force and Path(file).is_file():
-        raise CommandError(f"{file} exists; use another name, or --force to write over it")
+        raise CommandError(f"{file} exists; use another name, or --force to overwrite it")
 
 
 def lost_messages(before: Sequence[Any], after: Sequence[Any]) -> int:
-    """Returns how many messages have a text that is not among those of ``after``."""
+    """Returns the number of messages with a text that ``after`` does not have."""
     kept = {id(message) for message in after}
     gone = [message for message in before if id(message) not in kept]
     texts = set(_texts(after)) if gone else set()

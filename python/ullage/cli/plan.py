@@ -1,4 +1,4 @@
-"""``ullage plan``: what a compaction would do, and why; nothing is done."""
+"""``ullage plan``: shows what a compaction would do, and why, without doing it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _shortly(plan: Plan) -> str:
-    """The plan in words, a line for each stage in place of one for each edit."""
+    """Describes the plan with a line for each stage, not for each edit."""
     first, *_, last = plan.explain().rstrip("\n").split("\n")
     if plan.is_empty:
         return plan.explain().rstrip("\n")
@@ -83,7 +83,7 @@ def _shortly(plan: Plan) -> str:
 
 
 def stage_lines(stages: dict[str, dict[str, int]]) -> list[str]:
-    """A line for each stage."""
+    """Returns a line for each stage."""
     return [
         f"  {name:<9} {many(stage['edits'], 'edit')}, {stage['saved']:,} tokens saved"
         for name, stage in stages.items()

@@ -1,4 +1,4 @@
-"""Policies as commands name them: a preset, a file, or the file of an agent of Supyagent."""
+"""Finds the policy that a command names: a preset, a file, or the file of a Supyagent agent."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ullage._engine import policy_file
 if TYPE_CHECKING:
     from ullage.supyagent import ContextSettings
 
-# The sections that only an agent's file has, beside the settings themselves.
+# The sections that only an agent's file has.
 _SECTIONS_OF_AN_AGENT = {"context", "name"}
 
 
 def chosen(source: str | None, model: str | None) -> tuple[ullage.Policy | None, str | None]:
-    """The policy that is asked for, None for none, and the model, which an agent's file may name.
+    """Returns the named policy, or None, and the model, which an agent's file may name.
 
     Raises:
         PolicyError: If the preset is unknown, or the file cannot be read or is wrong.
@@ -43,7 +43,7 @@ def chosen(source: str | None, model: str | None) -> tuple[ullage.Policy | None,
 def changed(
     policy: ullage.Policy | None, model: str | None, changes: dict[str, Any]
 ) -> ullage.Policy:
-    """The policy, or that of the model if it is None, with some settings changed.
+    """Returns the policy with some settings changed; of the model if the policy is None.
 
     Raises:
         PolicyError: If a setting is unknown or out of range.
@@ -54,12 +54,12 @@ def changed(
 
 
 def of_agent(settings: dict[str, Any]) -> ContextSettings | None:
-    """The settings of an agent, if that is what these are.
+    """Returns the settings of an agent, or None for those of a policy.
 
     Raises:
-        PolicyError: If one of them is unknown, or not what it should be.
+        PolicyError: If a setting is unknown or invalid.
     """
-    # Few need it, and it takes a while.
+    # The import is slow, and few commands need it.
     from ullage.supyagent import ContextSettings
 
     known = _SECTIONS_OF_AN_AGENT | {field.name for field in fields(ContextSettings)}

@@ -1,4 +1,4 @@
-"""``ullage policy``: presets, and policies in files: shown, converted and checked."""
+"""``ullage policy``: shows, converts and checks presets and policies in files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import ullage
 from ullage._engine import policy_file
 from ullage.cli.codes import FINE, FOUND
 from ullage.cli.console import say, say_json, table
-from ullage.cli.errors import MissingExtraError
 from ullage.cli.faults import faults
 from ullage.cli.options import add_json, command, completed
 from ullage.cli.policies import chosen
@@ -55,7 +54,7 @@ def add_to(commands: Any) -> None:
         "show",
         "print all settings of a policy",
         "Prints all settings of a preset or of a policy in a file, as TOML if nothing else is"
-        " asked for. What is not set in the file is as it is by default.",
+        " asked for. Settings that the file leaves out have their defaults.",
         show,
         found="",
         reads=False,
@@ -75,8 +74,8 @@ def add_to(commands: Any) -> None:
     checking = command(
         inner,
         "check",
-        "say what is wrong in a policy's file",
-        "Says what is wrong in files of policies, with the line.",
+        "check a policy in a file",
+        "Prints the errors in files of policies, with their lines.",
         check,
         found="something is wrong",
     )
@@ -86,7 +85,7 @@ def add_to(commands: Any) -> None:
 
 
 def list_presets(options: argparse.Namespace) -> int:
-    """Prints what sets the presets apart."""
+    """Prints the main settings of each preset."""
     presets = {name: ullage.Policy.preset(name) for name in PRESETS}
     if options.json:
         say_json({name: policy.to_dict() for name, policy in presets.items()})
@@ -117,7 +116,7 @@ def show(options: argparse.Namespace) -> int:
 
 
 def check(options: argparse.Namespace) -> int:
-    """Prints what is wrong in files."""
+    """Prints the errors in files."""
     code = FINE
     did = False
     unread = Unread()
@@ -136,14 +135,24 @@ def check(options: argparse.Namespace) -> int:
 
 
 def _toml(settings: dict[str, Any]) -> str:
-    try:
-        from tomli_w import dumps
-    except ImportError:
-        raise MissingExtraError("TOML", "tomli-w", "use --json") from None
-    # TOML has no null; what is left out is as it is by default, which then is None.
-    given = {name: value for name, value in settings.items() if value is not None}
-    text: str = dumps(given)
-    return text
+    # TOML has no null. A setting that is left out has its default, which then is None.
+    return "\n".join(
+        f"{name} = {_toml_value(value)}" for name, value in settings.items() if value is not None
+    )
+
+
+def _toml_value(value: Any) -> str:
+    """A value in TOML: a level of a policy is an inline table on a line of its own."""
+    if isinstance(value, dict):
+        given = ((name, inner) for name, inner in value.items() if inner is not None)
+        return f"{{ {', '.join(f'{name} = {_toml_value(inner)}' for name, inner in given)} }}"
+    if isinstance(value, list):
+        parts = [_toml_value(inner) for inner in value]
+        if any(isinstance(inner, dict) for inner in value):
+            return "".join(["[\n", *(f"    {part},\n" for part in parts), "]"])
+        return f"[{', '.join(parts)}]"
+    # Texts, numbers and truth values of settings are written as in JSON.
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _yaml(settings: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Commands, and what becomes of what goes wrong in them."""
+"""Parses the commands, runs them and reports their errors."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from ullage.cli import (
     retrieve,
     status,
 )
-from ullage.cli.codes import FAILED, FOUND, INTERRUPTED, told
+from ullage.cli.codes import FAILED, FOUND, INTERRUPTED, exit_codes
 from ullage.cli.console import complain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import NoReturn
 
-# In the order in which one meets them.
+# In the order in which a new user needs them.
 _COMMANDS = (
     demo,
     count,
@@ -54,10 +54,10 @@ _EXPECTED = (ullage.UllageError, KeyboardInterrupt, OSError, MemoryError)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; its code, see :func:`ullage.cli.main`."""
+    """Runs a command and returns its exit code, see :func:`ullage.cli.main`."""
     options = parser_of_commands().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Ids and names of files may hold what the terminal has no character for.
+        # Ids and file names may hold characters that the terminal cannot print.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
@@ -74,7 +74,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _failed(error: BaseException) -> int:
-    """Says what went wrong, and the code for it."""
+    """Reports an error and returns its exit code."""
     if isinstance(error, ullage.UllageError):
         complain(str(error))
         return FAILED
@@ -85,13 +85,13 @@ def _failed(error: BaseException) -> int:
         # The reader, such as `head`, has closed the pipe; what was printed was found.
         return FOUND
     if isinstance(error, OSError):
-        # Whoever reads or writes a file says so itself.
+        # Errors of files are CommandErrors, so this one is of the output.
         complain(f"cannot print: {error}")
     elif isinstance(error, MemoryError):
         complain("not enough memory")
     else:
         complain(
-            f"{type(error).__name__}: {error}; that is a fault of ullage: please report it with"
+            f"{type(error).__name__}: {error}; this is a bug in ullage: please report it with"
             " what `python -X dev -m ullage ...` prints"
         )
     return FAILED
@@ -136,7 +136,9 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 def parser_of_commands() -> argparse.ArgumentParser:
     """Returns the parser of all commands."""
     parser = _Parser(
-        "ullage", description="A context engine for LLM agents.", epilog=told("something was found")
+        "ullage",
+        description="A context engine for LLM agents.",
+        epilog=exit_codes("something was found"),
     )
     parser.add_argument("--version", action="version", version=f"ullage {ullage.__version__}")
     parser.set_defaults(run=lambda _: _without_command(parser), program=parser)
@@ -152,11 +154,11 @@ def _without_command(parser: argparse.ArgumentParser) -> int:
 
 
 def _discard_output() -> None:
-    """Lets what cannot be printed go: Python would try once more when it ends."""
+    """Discards unprinted output, which Python would try to print again when it ends."""
     try:
         descriptor = sys.stdout.fileno()
     except (AttributeError, OSError, ValueError):
-        return  # There is none, or it is no file.
+        return  # There is no standard output, or it is not a file.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""``ullage repair``: the nearest history that a provider takes."""
+"""``ullage repair``: the nearest conversation that a provider accepts."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Repairs conversations, and says what was done."""
+    """Repairs conversations and lists the repairs."""
     unread = Unread()
 
     def repair(name: str, messages: list[Any]) -> list[ullage.Repair]:
         try:
-            mended = ullage.repair(messages, options.format, open_calls=options.open_calls)
+            repaired = ullage.repair(messages, options.format, open_calls=options.open_calls)
         except ullage.MessageError as error:
             # A file that cannot be read cannot be repaired.
             raise CommandError(f"{name}: {error}") from error
-        messages[:] = mended
-        return mended.repairs
+        messages[:] = repaired
+        return repaired.repairs
 
     done = change(options, repair, unread)
     for changed in done:
         if options.json:
-            say_json(changed.to_dict(repairs=[asdict(one) for one in changed.said]))
+            say_json(changed.to_dict(repairs=[asdict(one) for one in changed.report]))
         elif not options.quiet:
-            for said in map(str, changed.said) if changed.said else ["in order"]:
-                note(f"{changed.name}: {said}")
+            for line in map(str, changed.report) if changed.report else ["nothing to repair"]:
+                note(f"{changed.name}: {line}")
     return unread.ended(FINE, did=bool(done))

@@ -73,7 +73,7 @@ def add_to(commands: Any) -> None:
         metavar="SHARE,...",
         help="shares of the history that are the budget (0.25,0.125)",
     )
-    add("--baselines", action="store_true", help="run a sliding window and a line cover beside")
+    add("--baselines", action="store_true", help="also run a sliding window and a line cover")
     add(
         "--cost",
         type=at_least(1),

@@ -40,7 +40,7 @@ def add_to(commands: Any) -> None:
         "report",
         "draw a session as a page",
         "Writes a page about a session: its tokens against the window over time, what was compacted"
-        " and what that saved, cache and cost, and each piece that left. FILE is what"
+        " and what that saved, cache and cost, and each removed piece. FILE is what"
         " `ullage.Recorder` wrote in a real run, or a recorded session, in which a policy is"
         " followed as if it had been there.",
         run,
@@ -57,7 +57,7 @@ def add_to(commands: Any) -> None:
     )
     completed(page, "file")
     add_force(parser)
-    store = add("--store", type=Path, metavar="FOLDER", help="where what left is stored")
+    store = add("--store", type=Path, metavar="FOLDER", help="the folder for removed content")
     completed(store, "folder")
     add_dry_run(parser)
     add_policy(parser, model="for its window, tokens and prices")
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     """Writes the page.
 
     Returns:
-        0 if it is written, 2 if the page cannot be.
+        0 if the page is written, 2 if it cannot be.
     """
     # The other commands need none of it, and it takes a while.
     from ullage.replay import follow

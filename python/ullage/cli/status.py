@@ -1,4 +1,4 @@
-"""``ullage status``: how full a conversation is, as Supyagent's chat shows it."""
+"""``ullage status``: shows how full a conversation is, as Supyagent's chat does."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     """Prints the status of each conversation.
 
     Returns:
-        0 if nothing is due, 1 if a compaction is.
+        0 if no compaction is due, 1 if one is.
     """
     engine = engine_of(options)
     artifact_writer = _supyagents(options)
