@@ -25,7 +25,7 @@ pub fn named_format(name: &str) -> Result<Format, Error> {
 /// Reads messages in a format, or in the one that is detected. Returns it too.
 ///
 /// # Errors
-/// `Message` or `Conversation` if they are of no format.
+/// `Message` or `Conversation` if they match no format.
 pub fn read_messages(
     messages: &Bound<'_, PyAny>,
     format: Option<Format>,

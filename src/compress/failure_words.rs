@@ -1,6 +1,6 @@
 //! Finds the lines that report a failure.
 //!
-//! They are recognized by words, since tools share no other sign. A word counts only if it stands alone, so a path such
+//! They are recognized by words, because tools share no other sign. A word counts only if it stands alone, so a path such
 //! as `errors/handler.py` does not count, and `0 failed` reports no failure.
 
 use std::sync::LazyLock;
@@ -61,12 +61,12 @@ static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .expect("a fixed list of short words makes an automaton")
 });
 
-/// Lines by which a program says that it failed, whatever the text around them is: a file that was printed before, a list
-/// of files. Said at the beginning of a line, so that code and prose about failures do not count.
+/// Lines in which a program reports its failure, in any surrounding text, such as a printed file or a list of files. The
+/// words are at the beginning of a line, so code and prose about failures do not count.
 static REPORTS: LazyLock<Regex> =
     LazyLock::new(|| lines_that_begin_with(&[&OWN_FAILURES[..], &LOGGED_FAILURES[..]].concat()));
 
-/// The same without what a program logs: a log that was read tells of failures of others.
+/// The same without log lines, because a log that was read reports failures of others.
 static OWN_REPORTS: LazyLock<Regex> = LazyLock::new(|| lines_that_begin_with(&OWN_FAILURES));
 
 const OWN_FAILURES: [&str; 4] = [
@@ -89,12 +89,12 @@ fn lines_that_begin_with(forms: &[&str]) -> Regex {
     Regex::new(&format!("(?m)^(?:{})", forms.join("|"))).expect("a fixed pattern compiles")
 }
 
-/// The offsets in `text` of lines by which a program says that it failed. O(length).
+/// Returns the offsets in `text` of lines in which a program reports its failure. O(length).
 pub fn reports(text: &str) -> Vec<usize> {
     REPORTS.find_iter(text).map(|found| found.start()).collect()
 }
 
-/// True if a line of `text` is one by which a program says that it failed itself. O(length).
+/// True if a program reports its own failure in a line of `text`. O(length).
 pub fn reports_own_failure(text: &str) -> bool {
     /// Values that mean that nothing failed, as in `error: none`.
     const NOTHING: [&str; 5] = ["0", "none", "nothing", "null", "false"];
@@ -104,7 +104,7 @@ pub fn reports_own_failure(text: &str) -> bool {
     })
 }
 
-/// The offsets in `text` of words that report a failure, in its order. O(length).
+/// Returns the offsets in `text` of words that report a failure, in order. O(length).
 pub fn failure_words(text: &str) -> Vec<usize> {
     let mut found: Vec<usize> = FINDER
         .find_iter(text)
@@ -120,7 +120,7 @@ pub fn failure_words(text: &str) -> Vec<usize> {
 static KLOG: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?m)^[EF]\d{4} \d\d:\d\d:\d\d").expect("a fixed pattern compiles"));
 
-/// True if no letter, digit or path goes on around the word; the end of a name such as `ValueError` stands alone too.
+/// True if no letter, digit or path touches the word. The end of a name such as `ValueError` stands alone too.
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let bytes = text.as_bytes();
     let before = start.checked_sub(1).map(|at| bytes[at]);
@@ -137,7 +137,7 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     opens && closes
 }
 
-/// True if the words around say that there is none: `0 errors`, `no failures`, `errors: 0`, `failed=0`.
+/// True if the words around it say that nothing failed: `0 errors`, `no failures`, `errors: 0`, `failed=0`.
 fn is_none(text: &str, start: usize, end: usize) -> bool {
     let before = text[text.floor_char_boundary(start.saturating_sub(12))..start].trim_end_matches(' ');
     let none_before = ["no", "No", "NO", "without", "zero"]
@@ -155,7 +155,7 @@ fn is_none(text: &str, start: usize, end: usize) -> bool {
     none_before || none_after
 }
 
-/// Goes through the lines of a text beside its [`failure_words`].
+/// Iterates over the [`failure_words`] of a text, line by line.
 #[derive(Debug)]
 pub struct Cursor<'a> {
     rest: &'a [usize],
@@ -167,7 +167,7 @@ impl<'a> Cursor<'a> {
         Cursor { rest: failure_words }
     }
 
-    /// The failure words before `end`, which were not given yet.
+    /// Returns the failure words before `end` that were not returned yet.
     pub fn until(&mut self, end: usize) -> &'a [usize] {
         let count = self.rest.iter().take_while(|at| **at < end).count();
         let (these, rest) = self.rest.split_at(count);

@@ -7,13 +7,13 @@ use crate::message::Text;
 use crate::validity::{OpenCalls, Repaired, broken, demands_of, repair, shared_demands};
 use crate::wire::{self, Format, Node};
 
-/// The format of messages, and what their provider demands of them: where nothing tells formats apart, what all of them do.
+/// Returns the format of messages, and the demands of their provider. If the format is not clear, these are the demands
+/// that all formats share.
 ///
-/// The host decides where system messages are: some keep them in the list, and move them to where the provider wants them
-/// when they send the list.
+/// The host decides the place of system messages: some hosts keep them in the list, and move them when they send it.
 ///
 /// # Errors
-/// `Message` or `Conversation` if they are of no format.
+/// `Message` or `Conversation` if they match no format.
 pub fn demands_of_messages<N: Node>(messages: &N, named: Option<Format>) -> Result<(Format, Vec<Demand>)> {
     let (format, mut demands) = match named {
         Some(format) => (format, demands_of(format).to_vec()),

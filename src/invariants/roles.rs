@@ -4,8 +4,7 @@
 //! "must alternate between user and assistant roles" (<https://github.com/langchain-ai/langchain-aws/issues/130>). Anthropic
 //! wants the first message to be the user's (<https://docs.anthropic.com/en/api/messages>), and Gemini that a "function call
 //! turn comes immediately after a user turn" (<https://github.com/google-gemini/gemini-cli/issues/11814>). Removing messages
-//! joins two that were apart; [`seam`] says what a note about the removal must look like there, so that the joint keeps the
-//! rule.
+//! makes two distant messages neighbours. [`seam`] chooses the form of the note between them, so that the rule is kept.
 
 use super::Violation;
 use crate::message::{Conversation, Pin, Role, Text};
@@ -21,7 +20,7 @@ pub(super) fn first<T: Text>(conversation: &Conversation<T>) -> Option<Violation
     })
 }
 
-/// Neighbours of one role, and what is one message here but several entries of the list.
+/// Finds adjacent messages of one role, and single messages that are several entries of the list.
 pub(super) fn repeated<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
     let neighbours = speakers(conversation).zip(speakers(conversation).skip(1));
     let alike = neighbours.filter(|((_, before), (_, role))| before == role);
@@ -38,7 +37,7 @@ pub(super) fn repeated<T: Text>(conversation: &Conversation<T>) -> impl Iterator
     })
 }
 
-/// The messages that are no system messages, with their roles.
+/// Returns the messages except system messages, with their roles.
 fn speakers<T>(conversation: &Conversation<T>) -> impl Iterator<Item = (usize, Role)> + '_ {
     let roles = conversation.messages.iter().map(|message| message.role).enumerate();
     roles.filter(|(_, role)| *role != Role::System)
@@ -59,13 +58,13 @@ pub enum Seam {
     InsertPair(Role),
 }
 
-/// The seam between the message before the gap and the one after it, where there is one.
+/// Returns the seam between the messages before and after the gap.
 ///
-/// A note joins the user message at hand. Where the gap is between two user messages, a short answer of the assistant's
-/// keeps them apart; where that message is pinned, the note is a message of its own, with an answer if roles ask for one.
+/// A note joins the user message beside the gap. Between two user messages, a short answer of the assistant separates
+/// them. If the user message is pinned, the note is a message of its own, with an answer if roles require one.
 pub fn seam(before: Option<(Role, Pin)>, after: Option<(Role, Pin)>) -> Seam {
     match (before, after) {
-        // The note speaks to the model, so it must not become the model's own words.
+        // The note addresses the model, so it must not become the model's own text.
         (Some((Role::User, Pin::Free)), Some((Role::User, _))) => Seam::AppendBeforeAnswered,
         (Some((Role::User, Pin::Pinned)), Some((Role::User, _)) | None) => Seam::Insert(Role::Assistant),
         (Some((Role::User, Pin::Free)), _) => Seam::AppendBefore,

@@ -6,7 +6,7 @@ use crate::edit::{NoteAnswer, NotePlace};
 use crate::message::{Role, Text};
 use crate::working_copy::WorkingCopy;
 
-/// The message beside a gap. System messages are above the conversation and do not count.
+/// The message beside a gap. System messages do not count.
 #[derive(Clone, Copy)]
 pub(super) enum Neighbour {
     /// A message that stays.
@@ -15,14 +15,14 @@ pub(super) enum Neighbour {
     Inserted(Role),
 }
 
-/// Finds the neighbours of the gaps of a working copy, which come in their order: every message is looked at once on each side.
+/// Finds the neighbours of the gaps of a working copy, in order. It visits every message once on each side.
 #[derive(Default)]
 pub(super) struct Neighbours {
     /// The last message before `seen`.
     before: Option<Neighbour>,
     /// The end of the gap before.
     seen: usize,
-    /// The first message that stays after the gap before; the number of messages where there is none.
+    /// The first kept message after the gap before; the number of messages if there is none.
     after: usize,
 }
 
@@ -45,7 +45,7 @@ impl Neighbours {
         (self.before, after)
     }
 
-    /// The note of that gap is there.
+    /// Takes the note of the gap into account.
     pub(super) fn add(&mut self, note: &NotePlace) {
         match note {
             NotePlace::Own { role, answer: NoteAnswer::None, .. } => self.before = Some(Neighbour::Inserted(*role)),

@@ -28,7 +28,7 @@ impl<'a> ToolNames<'a> {
         ToolNames { by_result }
     }
 
-    /// The name of the tool that the result in this part of this message came from.
+    /// Returns the tool of the result in this part of this message.
     pub(super) fn of_result(&self, message: usize, part: usize) -> &'a str {
         self.by_result.get(&(message, part)).copied().unwrap_or(UNKNOWN_TOOL)
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One step of compaction. Their order in [`Policy::stages`] is the order in which they run.
+/// One step of compaction. Their order in [`Policy::stages`](super::Policy::stages) is the order in which they run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StageName {

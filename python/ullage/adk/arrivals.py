@@ -1,4 +1,4 @@
-"""``Arrivals``: what happens to a tool's response before it enters the session."""
+"""``Arrivals``: shortens a tool's response before it enters the session."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# The key under which ADK passes on what a tool returned that is no dict.
+# ADK's key for a tool's return value that is not a dict.
 _RESULT = "result"
 
 # The key for the other fields of a response that already has ``result``.
 _OTHERS = "others"
 
-# The form that the engine gives a value that is neither text nor a list of blocks.
+# The engine's form of a value that is neither text nor a list of blocks.
 _TEXT = {"result"}
 
 _PARTS = (types.Part, types.Content, types.Blob)
@@ -49,11 +49,11 @@ class Payloads(Protocol):
 class Arrivals:
     """Makes tool responses shorter as they arrive: payloads, then the engine, then the guard.
 
-    A step that fails is logged, and the next one gets what the step before it left.
+    A step that fails is logged, and the next one gets the response of the step before it.
 
     Args:
-        engines: What shrinks.
-        payloads: What handles large payloads, or None.
+        engines: Shorten responses.
+        payloads: Handles large payloads, or None.
         guard: The last limit.
     """
 
@@ -67,7 +67,7 @@ class Arrivals:
     ) -> dict[str, Any] | None:
         """Returns the replacement of a response, or None if it stays."""
         if not result or has_parts(result):
-            # Nothing yet, where a tool takes long; and nothing to shorten, as in a picture.
+            # A long-running tool has returned nothing yet, or it is a picture, for example.
             return None
         left = await self._handle(tool.name, args, result, context)
         if left is None:
@@ -103,7 +103,7 @@ class Arrivals:
     async def _store_whole(
         self, tool: str, left: Any, guarded: dict[str, Any], context: ToolContext
     ) -> dict[str, Any]:
-        """The guarded response with the reference of the whole, where there is a store."""
+        """Returns the guarded response, with the reference of the original if there is a store."""
         try:
             store = self._engines.for_tool(context).store
             if store is None:
@@ -133,13 +133,13 @@ async def _by_key(engine: ContextManager, tool: str, result: Any) -> Any:
     if len(result) == 1:
         ((key, value),) = result.items()
         if not isinstance(value, dict):
-            # A single text or list is known to the engine for what it is.
+            # The engine recognizes a single text or list.
             return await engine.ashrink(tool, result)
         inner = await _by_key(engine, tool, value)
         return result if inner is value else {key: inner}
     shortened = {}
     for key, value in result.items():
-        # No value of fewer characters takes so many tokens, but for scripts that are seen below.
+        # No shorter value takes this many tokens, except for scripts that are checked below.
         if characters(value, engine.policy.shrink_above) > engine.policy.shrink_above:
             shorter = await engine.ashrink(tool, value)
             if shorter is not value:
@@ -147,7 +147,7 @@ async def _by_key(engine: ContextManager, tool: str, result: Any) -> Any:
     rest = {key: value for key, value in result.items() if key not in shortened}
     left = await engine.ashrink(tool, rest)
     if left is not rest:
-        # One text stands for what is left.
+        # One text replaces the rest.
         name = _RESULT if _RESULT not in shortened else _OTHERS
         return {**shortened, name: left[_RESULT]}
     return (

@@ -1,4 +1,4 @@
-"""``ContextCompactor``: compaction of a session by whoever runs it, and what a model is to see."""
+"""``ContextCompactor``: compacts a session, and returns the contents for a model."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
     from ullage.stores.protocol import Store
 
 
-# The least budget: half of it for what is summarized, the rest for the newest call and its result,
-# whose places take some 200 tokens.
+# The least budget: half of it for the summary and the request, the rest for the newest call and its
+# result, whose frames take some 200 tokens.
 LEAST_BUDGET = 500
 
 
 @dataclass(frozen=True)
 class CompactionConfig:
-    """When a session is compacted, and how far.
+    """The limits of a compaction.
 
     Args:
-        token_budget: The most that a working context takes, from 500 on. A summary takes at most a
-            quarter of it, and so does the request that stands behind the summary.
-        compaction_trigger_tokens: Above it older events are summarized.
-        recent_events_count: So many of the newest events stay in full.
+        token_budget: The most tokens of a working context, from 500 on. A summary takes at most a
+            quarter of it, and so does the request after the summary.
+        compaction_trigger_tokens: Above this size, older events are summarized.
+        recent_events_count: The number of newest events that stay whole.
         min_events_for_compaction: Fewer events are not compacted.
-        chars_per_token: Characters of a token; by what they say if not given, since no ratio is
-            right for prose and hexadecimal digits alike.
+        chars_per_token: Characters of a token. If not given, tokens are estimated by content type,
+            because no ratio fits both prose and hexadecimal digits.
 
     Raises:
         PolicyError: If a number is out of range.
@@ -87,7 +87,7 @@ class SessionSummary:
         summary_text: The summary.
         key_findings: Its lines about failures, causes, bottlenecks and anomalies, the newest ten.
         tools_used: The tools that it names, sorted.
-        last_compaction_turn: How many events it stands for.
+        last_compaction_turn: The number of events that it replaces.
     """
 
     summary_text: str = ""
@@ -101,12 +101,12 @@ class WorkingContext:
     """The part of a session that a model sees.
 
     Args:
-        summary: What is known of the older events.
-        recent_events: The newer ones, as they were given.
-        total_token_estimate: What the contents take.
-        compaction_applied: Whether older events were summarized now.
-        last_compaction_timestamp: When that last happened.
-        contents: What to send: the summary, and the newer events, shortened where the budget asks.
+        summary: The summary of the older events.
+        recent_events: The newer events, as the given objects.
+        total_token_estimate: The tokens of the contents.
+        compaction_applied: True if older events were summarized now.
+        last_compaction_timestamp: The time of the last compaction.
+        contents: The contents to send: the summary and the newer events, shortened if necessary.
     """
 
     summary: SessionSummary
@@ -123,13 +123,13 @@ def contents_within(
     events: Sequence[Event],
     engine: ContextManager,
 ) -> list[types.Content]:
-    """The contents of a working context, valid and inside the window of the engine.
+    """Returns the contents of a working context, valid and inside the engine's window.
 
     Raises:
-        BudgetError: If what must stay does not fit.
+        BudgetError: If the contents that must stay do not fit.
     """
     if earlier is not None and any(map(is_request, recent)):
-        # A newer request stands among the recent events.
+        # A newer request is among the recent events.
         earlier = replace(earlier, request=())
     contents = [earlier.content()] if earlier else []
     contents = list(repair([*contents, *contents_of(_with_calls(recent, events))], FORMAT))
@@ -139,7 +139,7 @@ def contents_within(
 
 
 def _with_calls(recent: Sequence[Event], events: Sequence[Event]) -> list[Event]:
-    """The events, with the call in front of an answer that came long after it."""
+    """Returns the events, with the call before an answer that came long after it."""
     known: set[str] = set()
     out: list[Event] = []
     for event in recent:
@@ -152,7 +152,7 @@ def _with_calls(recent: Sequence[Event], events: Sequence[Event]) -> list[Event]
 
 
 def _call(id_: str, events: Sequence[Event]) -> list[Event]:
-    """The event of a call with nothing in it but that call."""
+    """Returns an event with only this call."""
     for event in reversed(events):
         for part in (event.content.parts or []) if event.content else []:
             if part.function_call and part.function_call.id == id_:
@@ -169,7 +169,7 @@ def tools_in(text: str) -> list[str]:
     return sorted(set(_TOOL.findall(text)))
 
 
-# Sessions that are remembered; a service has thousands, of which few are at work.
+# Sessions that are remembered. A service has thousands, and few are active.
 _SESSIONS = 1_000
 
 
@@ -179,10 +179,10 @@ class _SessionMemory:
 
     Args:
         earlier: The summary so far.
-        last: The id of the last event that it stands for.
-        turn: How many events it stands for.
-        compactions: How often it was made.
-        at: When it was last made.
+        last: The id of the last event that it replaces.
+        turn: The number of events that it replaces.
+        compactions: The number of compactions.
+        at: The time of the last one.
     """
 
     earlier: PriorSummary
@@ -193,23 +193,23 @@ class _SessionMemory:
 
 
 class ContextCompactor:
-    """Keeps the older events of a session as a summary, and the newest in full.
+    """Keeps the older events of a session as a summary, and the newest whole.
 
-    :meth:`compact` writes the summary into the session, as ADK's own compaction does, so that every
-    later request is assembled from it. :meth:`get_working_context` changes nothing: it says what a
-    model is to see, within the budget.
+    :meth:`compact` writes the summary into the session, like ADK's own compaction, so every later
+    request has it. :meth:`get_working_context` changes nothing. It returns the contents for a
+    model, within the budget.
 
-    One compactor serves any number of sessions and threads; nothing of one session reaches another.
+    One compactor serves any number of sessions and threads, and keeps sessions apart.
 
     Args:
-        config: When, and how far.
-        summarizer: As of :class:`EventsSummarizer`.
-        settings: How summaries are made.
-        counter: What counts; an estimate for Gemini if not given.
-        store: Where outputs go that the budget has no room for; without one they are shortened.
+        config: The limits.
+        summarizer: As for :class:`EventsSummarizer`.
+        settings: The settings of summaries.
+        counter: Counts tokens; an estimate for Gemini if not given.
+        store: Keeps outputs that do not fit the budget; without one they are shortened.
 
     Raises:
-        PolicyError: If the configuration or the summarizer is anything else.
+        PolicyError: If the configuration or the summarizer is invalid.
     """
 
     def __init__(
@@ -241,17 +241,17 @@ class ContextCompactor:
         return self._is_due(earlier, raw)
 
     async def compact(self, session: Session, service: BaseSessionService) -> Event | None:
-        """Writes a summary of the older events into the session where one is due.
+        """Writes a summary of the older events into the session, if one is due.
 
-        The newest ``recent_events_count`` stay, and more where a call would lose its result. What
-        is stored already is not changed. The request that is being worked on stands in the summary
-        word for word where it is older than that.
+        The newest ``recent_events_count`` events stay, and more if a call would lose its result.
+        Stored events are not changed. If the current request is older, the summary has it word for
+        word.
 
         Returns:
-            The event of the compaction, or None where none is due, or none would help.
+            The event of the compaction, or None if none is due or none would help.
 
         Raises:
-            Exception: Whatever the service raises.
+            Exception: Any error of the service.
         """
         earlier, raw = last_summary(session.events)
         if not self._is_due(earlier, raw):
@@ -259,7 +259,7 @@ class ContextCompactor:
         leaving = raw[: older_count(raw, self.config.recent_events_count)]
         if not leaving:
             return None
-        # The compaction before goes in front, so that the new one stands for it too.
+        # The earlier compaction comes first, so that the new one replaces it too.
         before = [event for event in live_events(session.events) if event.actions.compaction][-1:]
         event = await self._summarizer.maybe_summarize_events(events=[*before, *leaving])
         if event is None:
@@ -274,18 +274,19 @@ class ContextCompactor:
     ) -> WorkingContext:
         """Returns what a model sees of a session: a summary of older events, and the newest events.
 
-        Below the trigger, or of few events, all of them. Only what is new since the last time is
-        summarized, with that summary. A summarizer that has to be awaited runs in a thread.
+        Below the trigger, or with few events, it returns all events. Only events since the last
+        summary are summarized, and the summary continues the last one. An async summarizer runs in
+        a thread.
 
         Args:
-            session_id: What the session is known by.
+            session_id: The id of the session.
             events: All of its events: ADK's, or the dicts of an SRE agent with ``type``,
                 ``content`` and ``tool_name``.
-            existing_summary: What is known of the first ``last_compaction_turn`` events, where this
+            existing_summary: The summary of the first ``last_compaction_turn`` events, if this
                 compactor has not seen the session before.
 
         Raises:
-            BudgetError: If what must stay does not fit into the budget.
+            BudgetError: If the contents that must stay do not fit into the budget.
         """
         given = events
         events = as_events(given)
@@ -331,13 +332,13 @@ class ContextCompactor:
         return self._tokens([*contents, *contents_of(raw)]) > self.config.compaction_trigger_tokens
 
     def _tokens(self, contents: Sequence[Any]) -> int:
-        # Stored events do not change, so that only those are read that were not read before.
+        # Stored events do not change, so only new events are read.
         return self.counter.count_messages(contents, FORMAT, append_only=True) if contents else 0
 
     def _recalled(
         self, session_id: str, events: Sequence[Event], existing: SessionSummary | None
     ) -> tuple[PriorSummary | None, list[Event], int]:
-        """The summary so far, the events behind it, and how many are in front."""
+        """Returns the summary so far, the events after it, and the number of events before."""
         earlier, raw = last_summary(events)
         known = self._sessions.get(session_id)
         ids = [event.id for event in raw]
@@ -355,7 +356,7 @@ class ContextCompactor:
 
 @cache
 def get_context_compactor(config: CompactionConfig | None = None) -> ContextCompactor:
-    """The compactor of this process for a configuration; each session has its own memory in it."""
+    """Returns this process's compactor for a configuration. It keeps sessions apart."""
     if config is None:
         return get_context_compactor(CompactionConfig())
     return ContextCompactor(config)

@@ -20,32 +20,32 @@ logger = Logger(__name__)
 
 
 class ContextFilterPlugin(context_filter_plugin.ContextFilterPlugin):
-    """Keeps the last invocations of a request, and what a filter leaves of them.
+    """Keeps the last invocations of a request, and applies a filter to them.
 
         App(name="sre", root_agent=agent, plugins=[ContextFilterPlugin(num_invocations_to_keep=5)])
 
-    Parameters and defaults are those of ADK's plugin, and what it sends is the same where that is
-    valid. Otherwise the request is repaired: a result whose call the filter removed becomes text, a
-    call without its result gets one, and a user speaks first and last. If the filter leaves nothing
-    that can be sent, the request stays as it was.
+    Parameters and defaults are those of ADK's plugin, and valid requests are the same. Other
+    requests are repaired: a result whose call the filter removed becomes text, a call without its
+    result gets one, and the user speaks first and last. If the filter leaves nothing to send, the
+    request stays unchanged.
 
     Only the request changes, and only its number of invocations is bounded. A ``ContextPlugin``
-    after this one holds the window of the model.
+    after this one keeps the request inside the model's window.
     """
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
-        """Filters the request, and repairs what is left."""
+        """Filters the request, and repairs it."""
         whole = llm_request.contents
-        # A list of its own: a filter may change it in place.
+        # A copy, because a filter may change it in place.
         llm_request.contents = list(whole)
         await super().before_model_callback(
             callback_context=callback_context, llm_request=llm_request
         )
         for left in (llm_request.contents, whole):
             try:
-                # The model answers the last words of the user or of a tool.
+                # The model answers the last message of the user or of a tool.
                 newest = whole[-1:] if left and left[-1].role == "model" else []
                 kept = [*left, *newest]
                 contents = with_pending_answers(repair(kept, FORMAT), kept, llm_request)

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 # The model reads this in place of a result that is still to come.
 PENDING = {"status": "pending", "message": "There is no result yet; it comes when it is there."}
 
-# Calls that may still wait, the newest: more than an agent waits for at a time. Older ones are
-# taken for done, since a tool that takes long may also answer at once.
+# The newest calls that may still wait, more than an agent waits for at a time. Older ones count as
+# done, because a long-running tool may also answer at once.
 _WAITING = 8
 
-# Agent tools inside agent tools: no app nests them as deep, and a loop must end.
+# The depth of agent tools inside agent tools. No app nests them deeper, and a loop must end.
 _MOST_NESTED = 32
 
 
 class Conversation(NamedTuple):
-    """The requests of one agent in one session: each is an extension of the one before.
+    """The requests of one agent in one session: each extends the one before.
 
-    Parallel agents have branches of their own. A request to another model is another conversation,
-    since its window is.
+    Parallel agents have their own branches. A request to another model is another conversation,
+    because the window differs.
     """
 
     session: str
@@ -44,12 +44,12 @@ def session_key(session: Session) -> str:
 
 
 def invocation_of(context: CallbackContext) -> Any:
-    """The invocation that a callback belongs to."""
+    """Returns the invocation of a callback."""
     return context._invocation_context  # noqa: SLF001 - the public way copies all of it
 
 
 def conversation_of(context: CallbackContext, model: str | None) -> Conversation:
-    """The conversation of a model callback."""
+    """Returns the conversation of a model callback."""
     invocation = invocation_of(context)
     scope = getattr(invocation, "isolation_scope", None)
     key = session_key(invocation.session)
@@ -57,17 +57,17 @@ def conversation_of(context: CallbackContext, model: str | None) -> Conversation
 
 
 def caller_of(invocation: Any) -> Any:
-    """The invocation whose agent called this one's agent as a tool, or None.
+    """Returns the invocation whose agent called this one's agent as a tool, or None.
 
-    Such an agent has a session of its own for the time of the call. Its artifacts go to the session
-    of its caller, which is how it is found.
+    Such an agent has its own session during the call. Its artifacts go to the session of its
+    caller, so the caller is found by them.
     """
     caller = getattr(invocation.artifact_service, "tool_context", None)
     return getattr(caller, "_invocation_context", None)
 
 
 def paying_session(context: CallbackContext) -> Session:
-    """The session that a model call is charged to: that of the user."""
+    """Returns the session that pays for a model call: the user's."""
     invocation = invocation_of(context)
     for _ in range(_MOST_NESTED):
         invocation = caller_of(invocation) or invocation
@@ -76,10 +76,10 @@ def paying_session(context: CallbackContext) -> Session:
 
 
 def current_request(contents: list[types.Content], context: CallbackContext) -> list[int]:
-    """The index of what the user asked in this invocation, where the engine has to know it.
+    """Returns the index of the user's request in this invocation, if the engine must know it.
 
-    It keeps the user's last words by itself; but in a request of ADK's, what other agents say is
-    words of the user too.
+    The engine keeps the user's last message by itself. But in a request of ADK, messages of other
+    agents are the user's too.
     """
     asked = _texts(context.user_content)
     others = False
@@ -94,10 +94,9 @@ def current_request(contents: list[types.Content], context: CallbackContext) -> 
 def open_calls(
     contents: Sequence[types.Content], request: LlmRequest, context: CallbackContext
 ) -> list[int]:
-    """The indices of calls that take long and were answered once, and of those answers.
+    """Returns the indices of long-running calls with one answer, and of these answers.
 
-    The first answer of such a tool says that it waits. When the last one comes, ADK puts it in the
-    place of the first.
+    The first answer of such a tool says that it waits. ADK replaces it with the last answer.
     """
     if not any(_may_take_long(name, request) for name in request.tools_dict):
         return []
@@ -119,19 +118,19 @@ def open_calls(
 def with_pending_answers(
     fitted: list[types.Content], contents: Sequence[types.Content], request: LlmRequest
 ) -> list[types.Content]:
-    """The contents to send, where a call without an answer that may take long is said to wait.
+    """Returns the contents to send, in which an unanswered long-running call is said to wait.
 
     Args:
         fitted: The contents of the view, with an answer for each call that has none.
-        contents: The contents that it was made of.
-        request: What knows the tools.
+        contents: The contents before.
+        request: The request, which has the tools.
     """
     known = {id(content) for content in contents}
     return [one if id(one) in known else _waiting(one, request) for one in fitted]
 
 
 def _waiting(content: types.Content, request: LlmRequest) -> types.Content:
-    """The content with words of its own for calls that wait, if it answers any."""
+    """Returns the content with its own text for waiting calls, if it answers any."""
     parts = list(content.parts or [])
     for place, part in enumerate(parts):
         response = part.function_response
@@ -147,7 +146,7 @@ def _may_take_long(name: str | None, request: LlmRequest) -> bool:
 
 
 def _is_made(response: types.FunctionResponse) -> bool:
-    """True if the answer was added by the repair, whose only word it is."""
+    """True if the repair added the answer."""
     said = response.response or {}
     return set(said) == {"error"} and str(said["error"]).startswith("[ullage: ")
 

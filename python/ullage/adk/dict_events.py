@@ -1,7 +1,7 @@
-"""The events of an SRE agent, which are dicts, as events of ADK.
+"""Converts the events of an SRE agent, which are dicts, to events of ADK.
 
 Such a dict has a ``type`` ("user_message", "model_thought", "tool_call", "tool_output"), a
-``content`` and, of a tool, a ``tool_name``.
+``content`` and, for a tool, a ``tool_name``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AnyEvent: TypeAlias = "Event | Mapping[str, Any]"
 
 
 def as_events(events: Sequence[AnyEvent]) -> list[Event]:
-    """The events of ADK as they are, and each dict as one. The dicts are not changed. O(length)."""
+    """Returns events of ADK unchanged, and each dict as an event. O(length)."""
     turn = 0
     made: list[Event] = []
     waiting: dict[str, list[str]] = {}
@@ -30,7 +30,7 @@ def as_events(events: Sequence[AnyEvent]) -> list[Event]:
             continue
         kind, said = str(event.get("type", "")), event.get("content", "")
         tool = str(event.get("tool_name") or "tool")
-        # The same content at the same place is the same event, since dicts have no ids.
+        # The same content at the same place is the same event, because dicts have no ids.
         name = f"{place}:{hash(said if isinstance(said, str) else repr(said)):x}"
         if kind == "tool_call":
             call = types.FunctionCall(id=name, name=tool, args=_fields(said) or {})
@@ -45,7 +45,7 @@ def as_events(events: Sequence[AnyEvent]) -> list[Event]:
             )
             author, role, part = "agent", "user", types.Part(function_response=answer)
         elif kind == "user_message":
-            # A call that was not answered by then never will be.
+            # A call without an answer at this point will never get one.
             turn, waiting = turn + 1, {}
             author, role, part = "user", "user", types.Part(text=_text(said))
         else:
@@ -64,7 +64,7 @@ def as_events(events: Sequence[AnyEvent]) -> list[Event]:
 
 
 def _fields(said: Any) -> dict[str, Any] | None:
-    """The fields of a content that is a dict, as JSON or as Python writes it."""
+    """Returns the fields of a content that is a dict, in JSON or in Python's notation."""
     if isinstance(said, str) and said.lstrip().startswith("{"):
         for read in (json.loads, ast.literal_eval):
             with suppress(ValueError, SyntaxError, RecursionError, MemoryError):

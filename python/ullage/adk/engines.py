@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# An engine, one for each model by its id, or None for one that the model's id says all about.
+# An engine, a function from a model's id to its engine, or None for defaults by the id.
 EngineOrFactory: TypeAlias = "ContextManager | Callable[[str], ContextManager] | None"
 
-# Models that an app talks to at once; an engine that was forgotten is made again.
+# Models that an app uses at once. A forgotten engine is made again.
 _MODELS = 64
 
 
@@ -34,7 +34,7 @@ class Engines:
             given, each model gets an engine with its window, reserve and counter.
 
     Raises:
-        PolicyError: If it is anything else.
+        PolicyError: If ``given`` is anything else.
     """
 
     def __init__(self, given: EngineOrFactory) -> None:
@@ -45,7 +45,7 @@ class Engines:
         self._storeless: WeakKeyDictionary[ContextManager, ContextManager] = WeakKeyDictionary()
 
     def of(self, model: str | None) -> ContextManager:
-        """The engine for a model, by its id."""
+        """Returns the engine for a model, by its id."""
         if isinstance(self._given, ContextManager):
             return self._given
         name = model or ""
@@ -56,9 +56,9 @@ class Engines:
         return engine
 
     def without_store(self, engine: ContextManager, error: StoreError) -> ContextManager:
-        """An engine like this one that stores nothing, for a request while the store fails.
+        """Returns an engine like this one without a store, for a request while the store fails.
 
-        Nothing is lost by it: ADK's session has every event.
+        Nothing is lost, because ADK's session has every event.
         """
         logger.warning("error=<%s> | compacted without the store", error)
         other = self._storeless.get(engine)
@@ -77,7 +77,7 @@ class Engines:
         return other
 
     def for_tool(self, context: CallbackContext) -> ContextManager:
-        """The engine for the model of the agent that called a tool."""
+        """Returns the engine for the model of the agent that called a tool."""
         if isinstance(self._given, ContextManager):
             return self._given
         agent = invocation_of(context).agent

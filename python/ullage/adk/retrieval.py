@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 def retrieval_tool(
     store: Store, *, name: str = "retrieve", limit: int = DEFAULT_LIMIT
 ) -> FunctionTool:
-    """A tool that reads stored outputs back.
+    """Returns a tool that reads stored outputs back.
 
-    It answers ``{"result": text}``, and ``{"error": words}`` where it cannot.
+    It answers ``{"result": text}``, or ``{"error": explanation}``.
 
     Args:
         store: The store of the engine; sync or async.
-        name: What the model calls it by.
-        limit: Most characters of an answer.
+        name: The name of the tool for the model.
+        limit: The most characters of an answer.
     """
     return _Retrieval(RetrievalTool(store, name=name, limit=limit))
 
 
 class _Retrieval(FunctionTool):
-    """A function tool whose declaration is the schema that all hosts have."""
+    """A function tool that is declared with the schema of all hosts."""
 
     def __init__(self, tool: RetrievalTool) -> None:
         async def answered(**asked: Any) -> dict[str, str]:
@@ -46,7 +46,7 @@ class _Retrieval(FunctionTool):
         self._tool = tool
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
-        """The answer. The arguments are checked by the tool, which says what is wrong."""
+        """Returns the answer. The tool checks the arguments and explains mistakes."""
         del tool_context
         return await self.func(**args)
 

@@ -1,4 +1,4 @@
-"""Code over stored data: in a code executor of ADK or a function, and as a tool of the model."""
+"""Runs code over stored data: in a code executor of ADK or a function, and as a tool."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ANALYSIS_TOOL = "execute_custom_analysis_in_sandbox"
 
-# Most characters of what the code prints that the model sees: as much as of a retrieved output.
+# The most printed characters that the model sees: as many as of a retrieved output.
 DEFAULT_LIMIT = 20_000
 
 _DESCRIPTION = """Runs Python code over the full data of a large result, which is not in this
@@ -46,8 +46,8 @@ Returns:
 Runs: TypeAlias = Callable[[str, bytes], "str | Awaitable[str]"]
 """Runs code that finds its data as ``data``, given as bytes of JSON; gives what it printed."""
 
-# Executors that put the files of an input beside the code, also those that are made of them. The
-# others get the data in the code: the contract of an executor does not say which of them it is.
+# Executors that put the files of an input beside the code, and executors derived from them. The
+# others get the data in the code, because the contract of an executor does not tell.
 _TAKE_FILES = frozenset({"VertexAiCodeExecutor", "AgentEngineSandboxCodeExecutor"})
 
 _FILE = "ullage_data.json"
@@ -63,7 +63,7 @@ import base64, json, zlib
 data = json.loads(zlib.decompress(base64.b64decode("{}")))
 """
 
-# Characters of an error that say what went wrong: Python says it last.
+# The last characters of an error, where Python names the problem.
 _ERROR_TAIL = 2_000
 
 # Python writes this if code failed, for executors that report no exit code.
@@ -79,13 +79,13 @@ class Sandbox:
 
     Args:
         runs: A code executor of ADK, or a function, plain or async, that takes the code and the
-            data and gives what the code printed; it raises where the code fails. The code of an
-            executor of ADK finds ``data``; a function has to put it there.
-        seconds: How long it has. What runs in a thread is then left behind, so give an executor a
-            limit of its own too.
+            data and returns the printed text. It raises if the code fails. In an executor of ADK
+            the code finds ``data``; a function must provide it.
+        seconds: The time limit. A thread is then left behind, so give an executor its own limit
+            too.
 
-    Executors that take no files get the data in the code, packed: ``ContainerCodeExecutor`` passes
-    code as an argument, which Linux bounds at 128 KiB.
+    Executors that accept no files get the data in the code, compressed. ``ContainerCodeExecutor``
+    passes code as an argument, which Linux limits to 128 KiB.
     """
 
     def __init__(self, runs: BaseCodeExecutor | Runs, *, seconds: float = 60.0) -> None:
@@ -115,7 +115,7 @@ class Sandbox:
             return await asyncio.to_thread(self._executed, self._runs, code, data, tool_context)
         if inspect.iscoroutinefunction(self._runs):
             return await self._runs(code, data)
-        # A thread, since it may take its time; what it returns to be awaited is awaited here.
+        # In a thread, because it may block. An awaitable that it returns is awaited here.
         printed = await asyncio.to_thread(self._runs, code, data)
         return await printed if inspect.isawaitable(printed) else printed
 
@@ -131,10 +131,10 @@ class Sandbox:
             asked = CodeExecutionInput(code=_FROM_CODE.format(packed) + code)
         result = executor.execute_code(tool_context._invocation_context, asked)  # noqa: SLF001 - ADK asks for it
         if not isinstance(result, CodeExecutionResult):
-            # Such as the one that is built into Gemini.
+            # Such as the executor built into Gemini.
             raise SandboxError(f"{type(executor).__name__} runs no code but the model's own")
         if _failed(result):
-            # Some put everything that was written into one of the two.
+            # Some put both outputs into one of the two.
             said = result.stderr or result.stdout or f"exit code {result.exit_code}"
             raise SandboxError(said.strip()[-_ERROR_TAIL:])
         return result.stdout
@@ -145,7 +145,7 @@ def _takes_files(executor: BaseCodeExecutor) -> bool:
 
 
 def _failed(result: CodeExecutionResult) -> bool:
-    """True if the code failed. A warning beside its output is no failure."""
+    """True if the code failed. A warning beside its output is not a failure."""
     if result.exit_code is not None:
         return result.exit_code != 0
     return bool(result.stderr) and (not result.stdout or _TRACEBACK in result.stderr)
@@ -154,16 +154,16 @@ def _failed(result: CodeExecutionResult) -> bool:
 def analysis_tool(
     store: Store, sandbox: Sandbox, *, name: str = ANALYSIS_TOOL, limit: int = DEFAULT_LIMIT
 ) -> FunctionTool:
-    """A tool that runs a model's code over stored data.
+    """Returns a tool that runs a model's code over stored data.
 
-    It answers ``{"result": printed}``, and ``{"error": words}`` where it cannot. Of more than
-    ``limit`` characters the head is shown, and the whole stored.
+    It answers ``{"result": printed}``, or ``{"error": explanation}``. An output of more than
+    ``limit`` characters is stored, and its beginning is shown.
 
     Args:
-        store: Where the data is; sync or async.
-        sandbox: Where the code runs.
-        name: What the model calls it by.
-        limit: Most characters of an answer.
+        store: The store of the data; sync or async.
+        sandbox: Runs the code.
+        name: The name of the tool for the model.
+        limit: The most characters of an answer.
     """
     artifact_writer = ArtifactWriter(store)
 
@@ -196,7 +196,7 @@ def analysis_tool(
 
 
 async def stored(store: Store, reference: str) -> bytes:
-    """The content of a reference, from a sync or an async store.
+    """Returns the content of a reference, from a sync or an async store.
 
     Raises:
         StoreError: If the store cannot give it.
@@ -214,7 +214,7 @@ async def stored(store: Store, reference: str) -> bytes:
 
 
 def as_json(content: bytes) -> bytes:
-    """Stored content as JSON: as it is where it is JSON, and as a string where it is a text."""
+    """Returns stored content as JSON: unchanged if it is JSON, otherwise as a string."""
     try:
         json.loads(content)
     except ValueError:

@@ -27,23 +27,22 @@ logger = Logger(__name__)
 
 
 class SessionCompactor(BasePlugin):
-    """Compacts the session of a run: before it begins, and while it goes on.
+    """Compacts the session of a run: before it begins, and between its calls.
 
-    A compaction is written into the session and shows in the request after it. A request that is
-    above ``token_budget`` all the same is brought inside it by the engine, for this request alone:
-    a single result may be larger than that. Nothing here ends a run: what goes wrong is logged, and
-    the request stays as it was.
+    A compaction is written into the session, and the next request has it. A request may still be
+    above ``token_budget``, because of a single large result. The engine then reduces it, for this
+    request only. Nothing here ends a run: errors are logged, and the request stays unchanged.
 
-    The budget is for the contents; the system instruction and the tools come on top.
+    The budget is for the contents, without the system instruction and the tools.
 
     Args:
-        compactor: When, and how far: a compactor, or the configuration of one.
-        policy: How the engine brings a request inside the budget.
-        store: Where outputs go that a request has no room for; without one they are shortened.
-        name: The name of the plugin, of which an app has one of each.
+        compactor: A compactor, or its configuration.
+        policy: The engine's policy for reducing a request.
+        store: Keeps outputs that do not fit a request; without one they are shortened.
+        name: The name of the plugin, unique in an app.
 
     Raises:
-        PolicyError: If the compactor is anything else.
+        PolicyError: If the compactor is invalid.
     """
 
     def __init__(
@@ -71,14 +70,14 @@ class SessionCompactor(BasePlugin):
     async def before_run_callback(
         self, *, invocation_context: InvocationContext
     ) -> types.Content | None:
-        """Compacts what earlier runs left."""
+        """Compacts the events of earlier runs."""
         await self._compact(invocation_context)
         return None
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
-        """Compacts what this run has brought so far, and keeps the request inside the budget."""
+        """Compacts the events of this run, and keeps the request inside the budget."""
         await self._compact(callback_context._invocation_context)  # noqa: SLF001 - has the services
         try:
             contents = list(llm_request.contents)
@@ -94,7 +93,7 @@ class SessionCompactor(BasePlugin):
 
     async def _compact(self, context: InvocationContext) -> None:
         session = context.session
-        # Agents that run beside one another share a session; the others go on meanwhile.
+        # Parallel agents share a session, and the others continue meanwhile.
         key = session_key(session)
         if key in self._at_work:
             return

@@ -1,4 +1,4 @@
-"""``sre_agent``: the emergency brake of the SRE agent's document, as an engine."""
+"""``sre_agent``: an engine with the emergency limit of the SRE agent's document."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from ullage.report.reports import Report
     from ullage.stores.protocol import Store
 
-# The document's: realistic for logs and code.
+# The document's value, realistic for logs and code.
 _CHARS_A_TOKEN = 2.5
 
-# Above 900,000 tokens, where the brake acts from 750,000 on, six contents stay rather than ten.
+# Above 900,000 tokens, six contents stay instead of ten. The limit acts from 750,000 on.
 _TIGHT = 900 / 750
 _TIGHT_SHARE = 0.6
 
@@ -40,19 +40,19 @@ _CONDENSED = 0.6
 def sre_agent(
     *, store: Store | None = None, summarizer: SummarizerOrModel | None = None, **settings: Any
 ) -> ContextManager:
-    """An engine with the emergency brake of the SRE agent's document.
+    """Returns an engine with the emergency limit of the SRE agent's document.
 
-    At 750,000 tokens, by 2.5 characters for each, the first content and the last ten stay, and the
-    last six above 900,000. All between becomes a line for each call, with its arguments, one for
-    each result, by what its tool is asked for, and one for each thought. A call stays with its
-    result. The outcome is counted, and where it is still too large, what stays is shortened. A
-    provider's cache does not put that off.
+    From 750,000 tokens on, counted as 2.5 characters each, the first content and the last ten stay;
+    above 900,000 the last six. The contents between them become lines: one for each call with its
+    arguments, one for each result, and one for each thought. A call stays with its result. If the
+    outcome is still too large, the remaining contents are shortened. A provider's cache does not
+    delay this.
 
     Args:
-        store: Where removed content is kept; if not given, only ADK's session has it.
-        summarizer: Makes a summary in place of the lines: a model of ADK, the id of one, or a
+        store: Keeps removed content; if not given, only ADK's session has it.
+        summarizer: Writes a summary in place of the lines: a model of ADK, the id of one, or a
             function.
-        settings: Settings of the policy that are to be others than the preset's.
+        settings: Settings of the policy that differ from the preset.
 
     Raises:
         PolicyError: If a setting is unknown or out of range.
@@ -62,12 +62,12 @@ def sre_agent(
 
 
 class Brake(ContextManager):
-    """An engine that condenses the middle of a conversation where something is due.
+    """An engine that condenses the middle of a conversation when a compaction is due.
 
     Args:
         policy: Its policy.
-        store: Where removed content is kept.
-        summarizer: Makes a summary in place of the lines.
+        store: Keeps removed content.
+        summarizer: Writes a summary in place of the lines.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Brake(ContextManager):
             "summarizer": asked or self._lines,
         }
         super().__init__(policy, **shared)
-        # By number, so that all of the middle goes. What stays is shortened only where it does not
+        # By number, so that the whole middle is removed. The rest is shortened only if it does not
         # fit, and what must stay last of all.
         condensing: dict[str, Any] = {
             "stages": [stage for stage in policy.stages if stage != "digest"],
@@ -104,13 +104,13 @@ class Brake(ContextManager):
         self._tight = condenser(int(policy.keep_recent * _TIGHT_SHARE))
 
     def without_store(self) -> ContextManager:
-        """The same without a store."""
+        """Returns the same engine without a store."""
         return Brake(self.policy, None, self._summarizer)
 
     def compact(
         self, messages: list[Any], budget: int | None = None, hard: bool = False, **beside: Any
     ) -> Report:
-        """Condenses the middle where something is due; see ``ContextManager.compact``."""
+        """Condenses the middle if a compaction is due; see ``ContextManager.compact``."""
         engine = self._due(messages, budget, hard, beside)
         if engine is None:
             return super().compact(messages, budget, hard, **beside)
@@ -119,7 +119,7 @@ class Brake(ContextManager):
     async def acompact(
         self, messages: list[Any], budget: int | None = None, hard: bool = False, **beside: Any
     ) -> Report:
-        """:meth:`compact` without holding up the event loop."""
+        """:meth:`compact` without blocking the event loop."""
         engine = self._due(messages, budget, hard, beside)
         if engine is None:
             return await super().acompact(messages, budget, hard, **beside)
@@ -132,7 +132,7 @@ class Brake(ContextManager):
         return left
 
     def open(self, state: dict[str, Any] | None = None, **given: Any) -> View:
-        """A view of one conversation, which is compacted as :meth:`compact` does."""
+        """Opens a view of one conversation, which is compacted like :meth:`compact`."""
 
         async def condensed(messages: list[Any], limit: int, pins: list[int]) -> Report:
             tokens = self.counter.count_messages(messages, FORMAT)
@@ -144,7 +144,7 @@ class Brake(ContextManager):
     def _due(
         self, messages: list[Any], budget: int | None, hard: bool, beside: dict[str, Any]
     ) -> ContextManager | None:
-        """The engine that condenses the middle; None where nothing is due."""
+        """Returns the engine that condenses the middle; None if nothing is due."""
         fixed = {name: value for name, value in beside.items() if name != "pins"}
         status = self.status(messages, budget, **fixed)
         if status.due == "none" and not hard:
@@ -155,7 +155,7 @@ class Brake(ContextManager):
         return self._tight if tokens > high * _TIGHT else self._wide
 
     def _lines(self, request: SummaryRequest) -> str:
-        """The summary so far, and lines about the messages, as far as there is room."""
+        """Returns the summary so far, and lines about the messages, as far as there is room."""
         lines = [line for line in request.previous.splitlines() if line.strip()]
         for message in request.messages:
             lines += content_lines(types.Content.model_validate(message))

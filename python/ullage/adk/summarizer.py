@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# Compactions that are remembered, to go on from where they overlap with the next; and sessions that
-# were shown before their compaction.
+# Compactions that are remembered, so that an overlapping one continues them; and sessions that were
+# shown before their compaction.
 _REMEMBERED = 256
 
 
@@ -51,15 +51,15 @@ class SummarySettings:
     """The settings of a summary.
 
     Args:
-        prompt: What the model is asked for, see ``Policy.summary_prompt``.
-        fallback: The summary if no model answers: "tool-lines", a line for each event, with what
-            each tool is asked for; or "sections" or "one-liners", see ``Policy.summary_fallback``.
-        tokens: The most that a summary takes.
-        lines: The most that is added in lines with what a model's summary has lost.
-        request: The most that the latest request takes, which stands behind the summary word for
-            word. A longer one is shortened: it is a log that was pasted, not what is wanted.
-        input: The most that a model is given.
-        timeout: Seconds that it has.
+        prompt: The form of the summary, see ``Policy.summary_prompt``.
+        fallback: The summary if no model answers: "tool-lines", a line for each event; or
+            "sections" or "one-liners", see ``Policy.summary_fallback``.
+        tokens: The most tokens of a summary.
+        lines: The most tokens of lines that are added because the model's summary lacks them.
+        request: The most tokens of the latest request, which follows the summary word for word. A
+            longer one is shortened, because it is probably a pasted log.
+        input: The most tokens that a model reads.
+        timeout: Seconds that the model has.
     """
 
     prompt: Literal["ullage", "cyber-autoagent", "supyagent", "valis"] = "ullage"
@@ -71,7 +71,7 @@ class SummarySettings:
     timeout: float = 60.0
 
     def within(self, budget: int) -> SummarySettings:
-        """The same with a summary and a request that leave half of a budget to newer events."""
+        """Returns settings whose summary and request leave half of a budget to newer events."""
         part = budget // 4
         return replace(
             self,
@@ -86,8 +86,8 @@ class SummaryWriter:
 
     Args:
         summarizer: Writes the text, or None.
-        settings: How summaries are made.
-        counter: Counts.
+        settings: The settings of summaries.
+        counter: Counts tokens.
     """
 
     def __init__(
@@ -114,20 +114,20 @@ class SummaryWriter:
     def write(
         self, earlier: PriorSummary | None, new: Sequence[Event], text: str | None = None
     ) -> Steps[tuple[PriorSummary, SummaryUsage | None]]:
-        """A summary of the events and of those before, and what its model used.
+        """Returns a summary of all events so far, and the usage of its model.
 
         Args:
-            earlier: The summary of those before.
-            new: The events.
-            text: The text of the summary, if there is one already.
+            earlier: The summary of the events before.
+            new: The new events.
+            text: The text of the summary, if it exists already.
         """
         used = None
         if text is None:
             text, used = yield from self._text(earlier.text if earlier else "", new)
         request = self._request(new) or (earlier.request if earlier else ())
         times = [event.timestamp for event in new[:1]] + ([earlier.start] if earlier else [])
-        # Not the latest time among them: ADK takes away whatever lies between the two times, also
-        # what stands behind these events.
+        # Not the latest time among them, because ADK removes all events between the two times, also
+        # those after these events.
         end = new[-1].timestamp if new else earlier.end if earlier else 0.0
         waiting = waiting_lines(earlier, new)
         return PriorSummary(min(times, default=0.0), end, text, request, waiting), used
@@ -158,7 +158,7 @@ class SummaryWriter:
         return fit_lines(lines, self._settings.tokens, self._counter)
 
     def _request(self, events: Sequence[Event]) -> tuple[Any, ...]:
-        """The parts of the latest request, shorter where it is very long."""
+        """Returns the parts of the latest request, shortened if it is very long."""
         for event in reversed(events):
             if is_request(event):
                 parts = (event.content.parts if event.content else None) or []
@@ -174,23 +174,23 @@ class SummaryWriter:
 
 
 class EventsSummarizer(BaseEventsSummarizer):
-    """Makes the events that stand for others in an ADK session.
+    """Makes the summary events of an ADK session.
 
-    What it makes is the user's content: a summary of at most ``settings.tokens`` tokens, which goes
-    on from the last one rather than beside it; the latest request among the events, word for word,
-    since ADK compacts the one that is being worked on too; and what long-running tools said that
-    are not done. Calls without an answer, and events behind them, are left as they are.
+    A summary event is the user's content. It has a summary of at most ``settings.tokens`` tokens,
+    which continues the last one; the latest request among the events, word for word, because ADK
+    also compacts the current one; and the results of unfinished long-running tools. Open calls, and
+    events after them, do not change.
 
-    Where ADK compacts by invocations, it leaves the last summary out of what it gives. Then put
-    :meth:`plugin` among the plugins of the app, so that each summary goes on from the last one, by
-    any ``overlap_size`` and in any process. Threads may share a summarizer.
+    If ADK compacts by invocations, it does not pass on the last summary. Then add :meth:`plugin` to
+    the plugins of the app, so that each summary continues the last one, with any ``overlap_size``
+    and in any process. Threads may share a summarizer.
 
     Args:
         summarizer: A model of ADK, the id of one, or a function, plain or async, that takes a
             ``SummaryRequest`` and returns text. If it is not given, fails or takes too long, the
             summary is made without a model.
-        settings: How summaries are made.
-        counter: Counts; an estimate for Gemini if not given.
+        settings: The settings of summaries.
+        counter: Counts tokens; an estimate for Gemini if not given.
 
     Raises:
         PolicyError: If the summarizer is neither a function nor a model.
@@ -210,15 +210,14 @@ class EventsSummarizer(BaseEventsSummarizer):
         self._before: LruCache[PriorSummary] = LruCache(_REMEMBERED)
 
     def plugin(self) -> BasePlugin:
-        """A plugin that shows this summarizer the sessions that ADK compacts."""
+        """Returns a plugin that shows this summarizer the sessions before ADK compacts them."""
         return SummaryChain(self._note)
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
-        """The event that stands for these, or None where it would be no shorter.
+        """Returns the event that replaces these, or None if it would not be shorter.
 
         Args:
-            events: Events in their order; the first may be the summary of those before, as ADK
-                gives it.
+            events: Events in their order. The first may be ADK's event of the summary before.
         """
         return await arun(self._event(events))
 
@@ -227,7 +226,7 @@ class EventsSummarizer(BaseEventsSummarizer):
         return run(self._event(events))
 
     def _note(self, invocation_id: str, events: Sequence[Event]) -> None:
-        """Takes note of the summary that stands in front of an invocation."""
+        """Remembers the summary before an invocation."""
         earlier, _ = last_summary(events)
         if earlier is not None:
             self._before.put(invocation_id, earlier)
@@ -257,7 +256,7 @@ class EventsSummarizer(BaseEventsSummarizer):
         )
 
     def _chosen(self, events: Sequence[Event]) -> tuple[PriorSummary | None, list[Event]]:
-        """The summary of older events, and the events to summarize."""
+        """Returns the summary of older events, and the events to summarize."""
         earlier: PriorSummary | None = None
         new: list[Event] = []
         for event in events:
@@ -268,7 +267,7 @@ class EventsSummarizer(BaseEventsSummarizer):
                 earlier = before
         if earlier is not None or not new:
             return earlier, _finished_events(new)
-        # The summary that these go on from, where ADK did not give it.
+        # The summary that these continue, if ADK did not pass it.
         before = self._before.take(new[-1].invocation_id)
         rest = _finished_events([e for e in new if e.timestamp > before.end]) if before else []
         if rest:
@@ -278,7 +277,7 @@ class EventsSummarizer(BaseEventsSummarizer):
             known = self._made.get(new[place].id)
             if known is not None:
                 rest = _finished_events(new[place + 1 :])
-                # Without any, the last summary got lost, as where another process was faster.
+                # If there are none, the last summary was lost, for example to a faster process.
                 return (known, rest) if rest else (None, _finished_events(new))
         return None, _finished_events(new)
 
@@ -286,11 +285,11 @@ class EventsSummarizer(BaseEventsSummarizer):
 class SummaryChain(BasePlugin):
     """Shows a summarizer each session before ADK compacts it.
 
-    ADK gives a summarizer events and no session, and leaves earlier summaries out of them.
+    ADK gives a summarizer only events, without the session and without earlier summaries.
 
     Args:
         note: Takes the id of an invocation and the events of its session.
-        name: The name of the plugin, of which an app has one of each.
+        name: The name of the plugin, unique in an app.
     """
 
     def __init__(
@@ -308,7 +307,7 @@ class SummaryChain(BasePlugin):
 
 
 def _finished_events(events: list[Event]) -> list[Event]:
-    """The events that a model has seen, up to the last place where no call is open."""
+    """Returns the events that a model has seen, up to the last place without an open call."""
     return events[
         : cut_points(events[: seen_count(events)], frozenset(abandoned_calls(events)))[-1]
     ]

@@ -4,34 +4,34 @@ use super::groups::grouped;
 use super::value::Value;
 use crate::compress::json::{Kind, Tape};
 
-/// A member that takes at least so many hundredths of what is around it leads to the rows.
+/// A member with at least this percentage of its container leads to the rows.
 const MOST: usize = 66;
 
-/// The element of a short list that does, in hundredths: beside it there is nothing but a frame.
+/// The percentage for the element of a short list: the rest is only a frame.
 const NEARLY_ALL: usize = 90;
 
-/// A list of at most so many elements may be a frame, as MCP has one around its texts.
+/// A list of at most this many elements may be a frame, such as MCP's around its texts.
 const FRAME: usize = 3;
 
-/// Levels that are gone down.
+/// The most levels to descend.
 const DEPTH: usize = 8;
 
-/// The form in which the rows are held.
+/// The form of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// The elements of an array.
     Elements,
     /// The members of an object.
     Members,
-    /// Those of groups, which it consists of.
+    /// The rows inside groups.
     Groups,
-    /// There are none: it is one text.
+    /// No rows: the result is one text.
     Text,
     /// There are none.
     Single,
 }
 
-/// The value that most of the text consists of, and what it is.
+/// Returns the value that makes up most of the text, and its form.
 pub(super) fn find(text: &str, tape: &Tape) -> (usize, Form) {
     let mut at = Value::of(text, tape, 0);
     for _ in 0..DEPTH {
@@ -75,8 +75,8 @@ fn answer(value: Value<'_>) -> Option<Value<'_>> {
     Some(answer)
 }
 
-/// The length of the longest list that can be reached through objects. Keys of an object are no items: fifty settings are
-/// one thing.
+/// Returns the length of the longest list that objects lead to. Keys of an object do not count: fifty settings are one
+/// item.
 pub(super) fn longest_list(value: Value<'_>, depth: usize) -> usize {
     match value.kind() {
         Kind::Array => value.len(),
@@ -87,7 +87,7 @@ pub(super) fn longest_list(value: Value<'_>, depth: usize) -> usize {
     }
 }
 
-/// The same from the top.
+/// Returns the same, starting from the top.
 pub(super) fn items(text: &str, tape: &Tape) -> usize {
     longest_list(Value::of(text, tape, 0), DEPTH)
 }

@@ -1,6 +1,6 @@
-//! One frame of a stack: its function, and whose code it is.
+//! One frame of a stack: its function, and the origin of its code.
 
-/// Whose code a frame runs.
+/// The origin of the code of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Origin {
     Application,
@@ -10,7 +10,7 @@ pub(super) enum Origin {
 /// A frame.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame<'a> {
-    /// The text that is the same each time the function is at the same place.
+    /// The text that is the same for each call of the function at the same place.
     pub name: &'a str,
     pub origin: Origin,
     /// The beginning of the lines under a frame that belong to it.
@@ -67,7 +67,7 @@ fn at<'a>(line: &str, body: &'a str) -> Option<Frame<'a>> {
     ];
     let name = body.strip_prefix("at ")?;
     (line.len() > body.len() && !name.is_empty()).then_some(())?;
-    // A module is before the class: `java.base/java.lang.Thread.run`, `app//com.example.A.run`.
+    // A module may precede the class: `java.base/java.lang.Thread.run`, `app//com.example.A.run`.
     let class = name.split_once('(').map_or(name, |(class, _)| class);
     let class = class.rsplit('/').next().unwrap_or(class);
     let is_library = LIBRARIES.iter().any(|library| name.starts_with(library) || class.starts_with(library));
@@ -101,14 +101,14 @@ fn rust<'a>(line: &str, body: &'a str) -> Option<Frame<'a>> {
     let is_frame =
         line.len() > body.len() && number.bytes().all(|byte| byte.is_ascii_digit()) && !name.starts_with(' ');
     let name = name.trim();
-    // An address may be before the name.
+    // An address may precede the name.
     let name = name.split_once(" - ").filter(|(address, _)| address.starts_with("0x")).map_or(name, |(_, name)| name);
     let is_library = LIBRARIES.iter().any(|library| name.starts_with(library));
     is_frame
         .then(|| new_frame(name, if is_library { Origin::Library } else { Origin::Application }, "             at "))
 }
 
-/// `main.run(0xc000012345, 0x3)`, with `/app/main.go:12 +0x1d` after a tab under it.
+/// `main.run(0xc000012345, 0x3)`, and under it a tab and `/app/main.go:12 +0x1d`.
 fn go(line: &str) -> Option<Frame<'_>> {
     const LIBRARIES: [&str; 10] = [
         "runtime.",
@@ -134,7 +134,7 @@ fn go(line: &str) -> Option<Frame<'_>> {
         .then(|| new_frame(function, if is_library { Origin::Library } else { Origin::Application }, "\t"))
 }
 
-/// Whose code is at a path.
+/// Returns the origin of the code at a path.
 pub(super) fn origin_of_place(place: &str) -> Origin {
     const LIBRARIES: [&str; 14] = [
         "site-packages/",

@@ -9,11 +9,11 @@ use super::failures::bare;
 use super::{RemainingForm, SupersededOutput, newest_first, successor};
 use crate::store::shown;
 
-/// Words in the names of tools that say how things are.
+/// Words in the names of tools that list something or return a status.
 const TOOLS: [&str; 13] =
     ["list", "ls", "status", "tree", "glob", "grep", "search", "find", "diff", "diagnostics", "todo", "test", "lint"];
 
-/// Commands that do.
+/// Commands that list something or print a status.
 const COMMANDS: [&str; 44] = [
     "ls",
     "dir",
@@ -61,7 +61,7 @@ const COMMANDS: [&str; 44] = [
     "mypy",
 ];
 
-/// Every listing and status that was asked for again, oldest first. O(answers).
+/// Returns every listing and status that a newer one repeats, oldest first. O(answers).
 pub(super) fn find(answers: &[CallAnswer<'_>]) -> Vec<SupersededOutput> {
     let mut newest: HashMap<u128, usize, RandomState> = HashMap::default();
     let mut found = Vec::new();
@@ -91,7 +91,7 @@ fn tells_a_state(answer: &CallAnswer<'_>) -> bool {
     match &answer.said.command {
         Some(command) => {
             let bare = bare(command);
-            // Of several commands in a row one may do something.
+            // One of several joined commands may change something.
             let is_one = !bare.contains([';', '&', '>', '\n']);
             let is =
                 |known: &str| bare.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
@@ -101,7 +101,7 @@ fn tells_a_state(answer: &CallAnswer<'_>) -> bool {
     }
 }
 
-/// The words of a tool's name: `listFiles` has two, and so has `list_files`.
+/// Returns the words of a tool's name: two for `listFiles` and for `list_files`.
 fn words(name: &str) -> impl Iterator<Item = String> {
     let mut words = vec![String::new()];
     let mut small = false;
