@@ -313,19 +313,6 @@ def test_random_sessions_fit_or_say_why_not(seed, budget, form):
     asyncio.run(run())
 
 
-def test_requests_of_two_budgets_at_once_both_fit():
-    async def judged(messages):
-        await asyncio.sleep(0.01)
-        return [0.0] * len(messages)
-
-    context = filled(session("openai", 60), compaction_strategy="smart", importance=judged)
-
-    async def run():
-        await asyncio.gather(*(asked(context, budget) for budget in (9_000, 8_500, 3_000)))
-
-    asyncio.run(run())
-
-
 def test_what_is_added_while_a_judge_thinks_is_not_lost():
     added = {"role": "user", "content": "By the way."}
 

@@ -168,9 +168,12 @@ async def test_sixteen_budgets_keep_their_views():
 
 
 async def test_requests_of_new_budgets_while_messages_come():
-    messages = session("openai", 60)
+    async def scores(messages):
+        await asyncio.sleep(0.001)
+        return [0.0] * len(messages)
 
-    context = SimpleContextManager(LARGE, compaction_strategy="smart")
+    messages = session("openai", 60)
+    context = SimpleContextManager(LARGE, compaction_strategy="smart", importance=scores)
 
     async def add():
         for message in messages:

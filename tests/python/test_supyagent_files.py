@@ -7,8 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 
 import pytest
@@ -173,11 +173,8 @@ def test_threads_that_write_one_file_leave_one_whole_summary(tmp_path):
         made = ContextManager("gpt-4o", Client(f"by {number} " * 200), path)
         made.generate_summary(history(20))
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
     assert summary_in(path).content.startswith("by ")
     assert [file.name for file in tmp_path.iterdir()] == ["summary.json"]
 

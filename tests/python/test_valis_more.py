@@ -4,6 +4,7 @@ import copy
 import json
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -72,6 +73,7 @@ def test_other_forms_of_calls_are_compacted_too(form, tmp_path):
 def test_agents_may_answer_in_their_way(answer, tmp_path):
     class Plain:
         def run(self, given, *, stateless):
+            assert threading.current_thread() is not threading.main_thread()
             return answer
 
     for agent in (Plain(), Agent(answer)):
@@ -171,22 +173,14 @@ def test_the_defaults_are_the_documents():
 
 def test_threads_may_share_a_middleware(tmp_path):
     made = middleware(tmp_path, 5_000)
-    failed = []
 
     def work(number):
-        try:
-            for n in range(4):
-                made.process_tool_result(f"{number} {n} " * 20_000, "query", "toolu_01")
-                assert parted(run(made.manage_context(conversation(20 + number), "small"))) == []
-        except Exception as error:  # noqa: BLE001
-            failed.append(error)
+        for n in range(4):
+            made.process_tool_result(f"{number} {n} " * 20_000, "query", "toolu_01")
+            assert parted(run(made.manage_context(conversation(20 + number), "small"))) == []
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
     assert len(made.filesystem.ls("/tool_outputs")) == 16
 
 

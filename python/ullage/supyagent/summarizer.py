@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import inspect
 import math
 import threading
 from concurrent.futures import Future
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import ullage
 from ullage._engine.calling import is_in_event_loop
+from ullage._engine.clients import client_summarizer
 from ullage._engine.forks import renew_after_fork
 from ullage._engine.steps import Step
 from ullage.supyagent.history import with_other_system_messages
@@ -20,8 +20,6 @@ from ullage.supyagent.summary import ContextSummary, fingerprint
 from ullage.supyagent.tokens import FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from ullage._engine.steps import Steps
 
 _Outcome = TypeVar("_Outcome")
@@ -61,8 +59,13 @@ class Summarizer:
         self._counter = counter
         # Another prompt asks for as many words as `summary_tokens` allows.
         self._most_words = _MOST_WORDS if policy.summary_prompt == "supyagent" else math.inf
+
+        def ask(request: ullage.SummaryRequest) -> Any:
+            return llm.chat([{"role": "user", "content": str(request)}])
+
+        summarizer = client_summarizer(llm.chat, ask, _text)
         self._engine = ullage.ContextManager(
-            policy, counter=counter, summarizer=_client_caller(llm), format=FORMAT
+            policy, counter=counter, summarizer=summarizer, format=FORMAT
         )
 
     def summarize(
@@ -166,27 +169,8 @@ async def _await(turn: Future[None]) -> bool:
     return True
 
 
-def _client_caller(llm: Any) -> ullage.Summarizer:
-    """Returns a summarizer that asks a client such as litellm's: ``chat(messages)``."""
-
-    def chat(request: ullage.SummaryRequest) -> Any:
-        return llm.chat([{"role": "user", "content": str(request)}])
-
-    async def aask(request: ullage.SummaryRequest) -> str:
-        return _text(await chat(request))
-
-    def ask(request: ullage.SummaryRequest) -> str | Awaitable[str]:
-        response = chat(request)
-        return _awaited(response) if inspect.isawaitable(response) else _text(response)
-
-    return aask if inspect.iscoroutinefunction(llm.chat) else ask
-
-
-async def _awaited(response: Awaitable[Any]) -> str:
-    return _text(await response)
-
-
 def _text(response: Any) -> str:
+    """The answer of a client such as litellm's."""
     if isinstance(response, str):
         return response
     content = response.choices[0].message.content

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import ullage
+from ullage._engine.clients import client_summarizer
 from ullage._engine.logger import Logger
 from ullage.summary import LINES
 
@@ -76,7 +76,7 @@ async def summarize(
         engine = ullage.ContextManager(
             policy.replace(summaries="required"),
             counter=counter,
-            summarizer=summarizer_of(agent),
+            summarizer=_summarizer_of(agent),
             format=form,
         )
         try:
@@ -93,18 +93,17 @@ async def summarize(
     return text, [repaired[place] for place in summary.left_out(range(len(repaired)))]
 
 
-def summarizer_of(agent: Any) -> Any:
+def _summarizer_of(agent: Any) -> ullage.Summarizer:
     """Asks an agent with ``run(input, stateless=True)``, plain or async."""
 
-    async def ask(request: ullage.SummaryRequest) -> str:
+    def ask(request: ullage.SummaryRequest) -> Any:
         messages = [
             {"role": "system", "content": request.system},
             {"role": "user", "content": request.prompt},
         ]
-        response = agent.run({"messages": messages}, stateless=True)
-        return _text(await response if inspect.isawaitable(response) else response)
+        return agent.run({"messages": messages}, stateless=True)
 
-    return ask
+    return client_summarizer(agent.run, ask, _text)
 
 
 def _text(response: Any) -> str:
