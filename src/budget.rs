@@ -13,33 +13,33 @@ pub struct Budget {
     pub limit: usize,
     /// Above this, compaction starts.
     pub high: usize,
-    /// Down to this it goes.
+    /// A compaction goes down to this.
     pub low: usize,
     /// Above this the next level of the ladder is tried.
     pub escalate: usize,
-    /// Tokens of the window kept free because reports show that more than is known is sent beside the messages.
+    /// Tokens of the window kept free because reports show more tokens beside the messages than are known.
     pub learned: usize,
 }
 
-/// The most of the window beside the reserve that is kept free for what reports say: three quarters. Wrong reports, too,
-/// then leave room to work in. Who has tools that take more says so by giving them.
+/// The largest share of the window less the reserve that is kept free because of reports: three quarters. Even wrong
+/// reports then leave room to work in. A caller with larger tools passes them as an argument.
 const LEARNED_SHARE: f64 = 0.75;
 
-/// A compaction that was due saves at least this share of the tokens, or the report says why not. A smaller one would soon be
-/// due again, and each throws away the provider's prompt cache.
+/// A due compaction saves at least this share of the tokens, or the report says why not. After a smaller one the next
+/// would soon be due, and each makes the provider's prompt cache useless.
 pub const PROGRESS: f64 = 0.15;
 
-/// A smaller budget has the low mark of a budget of so many tokens, as far as [`MOST_LOW`] allows: the account of what was
-/// removed takes about as much room in a small budget as in a larger one.
+/// A smaller budget has the low mark of a budget of this size, as far as [`MOST_LOW`] allows, because the account of
+/// removed messages takes about as much room in a small budget as in a larger one.
 const SMALL: usize = 10_000;
 
-/// The most that this makes of the low mark, as a share of the high mark: a compaction must leave room to work in.
+/// The largest such low mark, as a share of the high mark, because a compaction must leave room to work in.
 const MOST_LOW: f64 = 0.6;
 
 impl Budget {
-    /// Makes the budget that the policy's window leaves: `window - reserve_output - fixed`. `fixed` counts the system prompt and
-    /// the tool definitions. If the provider was found to count more beside the messages, that count replaces `fixed`, up to
-    /// three quarters of `window - reserve_output`.
+    /// Makes the budget that the policy's window leaves: `window - reserve_output - fixed`. `fixed` counts the system
+    /// prompt and the tool definitions. If the provider was found to count more beside the messages, that count
+    /// replaces `fixed`, up to three quarters of `window - reserve_output`.
     ///
     /// # Errors
     /// `NoRoom` if that is nothing.
@@ -79,8 +79,8 @@ impl Budget {
         Ok(Budget { high: limit, escalate: limit, ..Budget::with_marks(limit, policy) })
     }
 
-    /// The same budget while the provider answers from its prompt cache: compaction starts later, by `cache_relax` of the
-    /// limit, but at `ceiling` of it at the latest.
+    /// The same budget while the provider answers from its prompt cache: compaction starts later, by `cache_relax` of
+    /// the limit, but at `ceiling` of it at the latest.
     #[must_use]
     pub fn relaxed(self, policy: &Policy) -> Budget {
         let high = share(self.limit, (policy.high + policy.cache_relax).min(policy.ceiling));
@@ -106,7 +106,7 @@ impl Budget {
         }
     }
 
-    /// The same budget, all of which is to be used: what a caller who names a size and compacts now asks for.
+    /// Returns the same budget with its whole size as the target, for a caller who names a size and compacts now.
     #[must_use]
     pub fn filled(self) -> Budget {
         Budget { low: self.limit, ..self }
@@ -122,7 +122,7 @@ impl Budget {
     }
 }
 
-/// The most that a conversation of `total` tokens comes to after a compaction with [`PROGRESS`].
+/// Returns the largest size of a conversation of `total` tokens after a compaction with [`PROGRESS`].
 pub fn progressed(total: usize) -> usize {
     total - share(total, PROGRESS)
 }

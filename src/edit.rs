@@ -25,34 +25,34 @@ pub struct ItemPlace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// An item of a tool result, or a text of a message, becomes this text.
+    /// Replaces an item of a tool result, or a text of a message, with this text.
     Shorten {
         /// The position of the item or text.
         place: ItemPlace,
         /// The new text.
         text: String,
     },
-    /// Texts in the arguments of a call become shorter ones.
+    /// Shortens texts in the arguments of a call.
     Rewrite {
         /// Index of the message.
         message: usize,
         /// Index of the call in the message.
         part: usize,
-        /// The arguments as they are afterwards.
+        /// The new arguments.
         arguments: Arguments,
     },
-    /// A part goes away.
+    /// Removes a part.
     Drop {
         /// Index of the message.
         message: usize,
         /// Index of the part in the message.
         part: usize,
     },
-    /// Messages go away, and a note takes their place.
+    /// Replaces messages with a note.
     Remove {
         /// The messages.
         messages: Range<usize>,
-        /// The note, and where it is.
+        /// The note, and its position.
         note: Note,
     },
 }
@@ -70,18 +70,18 @@ pub struct Note {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotePlace {
-    /// As the last block of a message that stays, in place of older notes there.
+    /// The last block of a kept message, in place of older notes there.
     In {
         /// The message.
         message: usize,
-        /// Blocks of it that are older notes and go away.
+        /// Blocks of the message with older notes, which are removed.
         instead_of: Vec<usize>,
         /// True if an answer is in the gap.
         answer: NoteAnswer,
     },
-    /// As a message of its own, with an answer after it where roles ask for one.
+    /// A message of its own, with an answer if roles require one.
     Own {
-        /// The message before which it is.
+        /// The message after it.
         before: usize,
         /// The role of the message.
         role: Role,

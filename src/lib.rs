@@ -1,8 +1,9 @@
 //! The core of ullage: a context engine for LLM agents.
 //!
-//! A conversation that is about to outgrow its model's window goes in; a [`planner::Plan`] comes out. The plan is a list of
-//! edits. They bring the conversation inside its budget, keep it valid for the provider, and say where everything that was
-//! removed is. The core takes values and returns values: it knows no Python, no network, no clock and no environment.
+//! A conversation that is about to outgrow its model's window goes in; a [`planner::Plan`] comes out. The plan is a
+//! list of edits. They bring the conversation inside its budget, keep it valid for the provider, and say where
+//! everything that was removed is. The core takes values and returns values: it knows no Python, no network, no clock
+//! and no environment.
 //!
 //! This crate is internal. The Python package is the public interface; a module here may change in any release.
 //!
@@ -17,7 +18,7 @@
 //! | 5 decisions as data | [`summary`], [`policy`], [`economics`], [`budget`], [`edit`], [`working_copy`], [`report`] |
 //! | 6 stages | [`stages`] |
 //! | 7 planner | [`planner`] |
-//! | 8 front door | [`engine`], [`replay`] |
+//! | 8 engine | [`engine`], [`replay`] |
 //! | 9 view | [`view`] |
 
 pub mod anchors;

@@ -30,9 +30,9 @@ pub enum SummaryBy {
 pub struct SummaryReport {
     /// The author.
     pub by: SummaryBy,
-    /// Tokens that it takes, with the lines that hold what it lost.
+    /// Tokens of the summary, with the added lines.
     pub tokens: usize,
-    /// Number of those lines.
+    /// Number of the added lines.
     pub lines: usize,
 }
 
@@ -43,21 +43,21 @@ pub struct Report {
     pub tokens_before: usize,
     /// Tokens of the messages after.
     pub tokens_after: usize,
-    /// Tokens from the first message that changed on, which the provider has to write into its prompt cache again.
+    /// Tokens from the first changed message on, which the provider must cache again.
     pub rewritten: usize,
-    /// The most that they might take.
+    /// Their limit.
     pub budget: usize,
     /// Each stage that did something.
     pub stages: BTreeMap<StageName, StageReport>,
     /// Messages removed.
     pub removed_messages: usize,
-    /// References of what was stored.
+    /// References of stored content.
     pub references: Vec<String>,
-    /// Index of the first message that changed: from here on the provider's prompt cache is of no use.
+    /// Index of the first changed message: from here on the provider's prompt cache is useless.
     pub first_changed: Option<usize>,
     /// The summary in place of the removed messages, if there is one.
     pub summary: Option<SummaryReport>,
-    /// Soft wishes that were not met, and what went wrong on the way.
+    /// Goals that were not reached, and problems on the way.
     pub warnings: Vec<String>,
     /// Repairs of messages that a provider would have refused.
     pub repairs: Vec<String>,
@@ -70,13 +70,13 @@ pub struct Status {
     pub tokens: usize,
     /// Context window of the model.
     pub window: usize,
-    /// Tokens that the system prompt and the tool definitions take of it, or more where reports show more.
+    /// Tokens of the window for the system prompt and the tool definitions, or more if reports show more.
     pub fixed: usize,
     /// Tokens that the messages may take.
     pub available: usize,
     /// Above this, compaction starts.
     pub high: usize,
-    /// Down to this it goes.
+    /// A compaction goes down to this.
     pub low: usize,
     /// The due compaction: `none`, `soft` above the high mark or the wanted number of messages, `hard` above the
     /// available tokens.
@@ -94,7 +94,7 @@ pub struct Stats {
     pub compactions: usize,
     /// Tool results shrunk at arrival.
     pub shrinks: usize,
-    /// Tokens saved, by stage; `shrink` is what happened at arrival.
+    /// Tokens saved, by stage; `shrink` is the saving at arrival.
     pub saved: BTreeMap<&'static str, usize>,
 }
 

@@ -1,7 +1,7 @@
 //! Finds the lines that report a failure.
 //!
-//! They are recognized by words, because tools share no other sign. A word counts only if it stands alone, so a path such
-//! as `errors/handler.py` does not count, and `0 failed` reports no failure.
+//! They are recognized by words, because tools share no other sign. A word counts only if it stands alone, so a path
+//! such as `errors/handler.py` does not count, and `0 failed` reports no failure.
 
 use std::sync::LazyLock;
 
@@ -61,8 +61,8 @@ static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .expect("a fixed list of short words makes an automaton")
 });
 
-/// Lines in which a program reports its failure, in any surrounding text, such as a printed file or a list of files. The
-/// words are at the beginning of a line, so code and prose about failures do not count.
+/// Lines in which a program reports its failure, in any surrounding text, such as a printed file or a list of files.
+/// The words are at the beginning of a line, so code and prose about failures do not count.
 static REPORTS: LazyLock<Regex> =
     LazyLock::new(|| lines_that_begin_with(&[&OWN_FAILURES[..], &LOGGED_FAILURES[..]].concat()));
 

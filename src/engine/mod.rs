@@ -40,7 +40,7 @@ pub use fixed::fixed_tokens;
 pub use repairing::demands_of_messages;
 pub use summaries::{RangeSummary, Summarizer, SummaryRange};
 
-/// A message that takes a smaller share of the budget is not worth a sentence about what takes the room.
+/// A message with a smaller share of the budget is not named as one that takes the room.
 const NOTABLE: f64 = 0.1;
 
 /// The room that a plan may use.
@@ -50,10 +50,10 @@ pub struct Room {
     pub budget: Option<usize>,
     /// Tokens that the system prompt and the tool definitions take of the window.
     pub fixed: usize,
-    /// The most tokens for the messages, after a provider refused more; `None` where it did not.
+    /// The most tokens for the messages after a refusal; `None` before any.
     pub ceiling: Option<usize>,
-    /// True if compaction starts at the policy's high mark of `budget`, as for a conversation that grows. Otherwise it starts
-    /// above the whole budget.
+    /// True if compaction starts at the policy's high mark of `budget`, as for a conversation that grows. Otherwise it
+    /// starts above the whole budget.
     pub has_marks: bool,
 }
 
@@ -64,13 +64,14 @@ pub struct Ask<'a> {
     pub room: Room,
     /// Urgency: the plan may wait for the high mark or not.
     pub urgency: Urgency,
-    /// See [`Reference::salted`]; 0 unless a store has said that it holds other content.
+    /// See [`Reference::salted`]; 0 unless a store has other content under the reference.
     pub salt: u64,
-    /// References that the store does not have, though a text says so.
+    /// References in texts that the store does not have.
     pub distrusted: &'a [Reference],
     /// When the plan must be done: see [`Policy::time_limit`].
     pub deadline: Deadline<'a>,
-    /// The answer with which a plan that needs a summary continues at once, as in [`Engine::resume`]; `None` if it may wait.
+    /// The answer with which a plan that needs a summary continues at once, as in [`Engine::resume`]; `None` if it may
+    /// wait.
     pub answer: Option<SummaryAnswer<'a>>,
 }
 
@@ -96,7 +97,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine of `policy`, which counts with `ledger`. Engines that share one share what it remembers and has learned.
+    /// Returns an engine with this policy and ledger. Engines may share a ledger, its counts and its learned scale.
     ///
     /// # Errors
     /// `Policy` if a setting is out of range.
@@ -113,7 +114,7 @@ impl Engine {
         })
     }
 
-    /// The same with a store that says where it keeps things, for a policy whose marks name the place.
+    /// Returns the same engine with a store that names its files, for a policy whose marks have the path.
     #[must_use]
     pub fn with_places(self, places: Arc<dyn Places>) -> Engine {
         Engine { places: Some(places), ..self }
@@ -158,11 +159,11 @@ impl Engine {
         Ok(Reading { format, conversation })
     }
 
-    /// The plan for what was read. Nothing of the host is touched, so other threads of it may run meanwhile.
+    /// Returns the plan for a reading. It uses no object of the host, so other threads may run meanwhile.
     ///
     /// # Errors
-    /// `Message` if the history breaks a rule of the providers as it came; `Budget` or `NoRoom` if it cannot be made to
-    /// fit, with what would have to change.
+    /// `Message` if the history breaks a rule of its provider; `Budget` or `NoRoom` if it cannot be made to fit, with
+    /// what would have to change.
     pub fn plan<T: Text + Sync>(&self, reading: &Reading<T>, ask: Ask<'_>) -> Result<Plan> {
         let counter = self.ledger.now();
         let tokens = counter.measure(&reading.conversation);
@@ -229,8 +230,8 @@ impl Engine {
         Ok(if limit < budget.limit { budget.limited(limit, &self.policy) } else { budget })
     }
 
-    /// Notes whether the provider answered the last request of the conversation with this beginning from its prompt cache.
-    /// While it does, compaction starts later (see [`Policy::cache_relax`]) and must pay back (see
+    /// Notes whether the provider answered the last request of the conversation with this beginning from its prompt
+    /// cache. While it does, compaction starts later (see [`Policy::cache_relax`]) and must pay back (see
     /// [`Policy::pay_back_within`]).
     pub fn note_cache(&self, beginning: u128, answer: CacheAnswer) {
         self.cache_hits.note(beginning, answer);
@@ -241,8 +242,9 @@ impl Engine {
         self.policy.max_messages.is_some_and(|most| messages > most)
     }
 
-    /// Returns the report of a soft compaction that has nothing to do in a conversation of `total` tokens, or `None` if it may
-    /// have something to do: several of its `entries` can be one message. `left` is the size after the last compaction, or 0.
+    /// Returns the report of a soft compaction that has nothing to do in a conversation of `total` tokens, or `None` if
+    /// it may have something to do: several of its `entries` can be one message. `left` is the size after the last
+    /// compaction, or 0.
     ///
     /// # Errors
     /// `NoRoom` if the window leaves nothing for messages.

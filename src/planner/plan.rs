@@ -20,16 +20,16 @@ use crate::wire::{Arguments, Change, Format};
 pub enum Source {
     /// The text of an item of a tool result.
     Item(ItemPlace),
-    /// The words of a part that is reasoning, or the arguments of one that is a call.
+    /// The text of a reasoning part, or the arguments of a call.
     Part {
         /// Index of the message.
         message: usize,
         /// Index of the part in the message.
         part: usize,
     },
-    /// Messages that go away, one to a line as JSON.
+    /// Removed messages, as JSON lines.
     Transcript {
-        /// Lines before them, which lead to what was removed before.
+        /// Lines before them, with the references of messages that were removed earlier.
         notes: String,
         /// The messages.
         messages: Range<usize>,
@@ -41,7 +41,7 @@ pub enum Source {
 pub struct Artifact {
     /// Its name.
     pub reference: Reference,
-    /// The tool that it came from.
+    /// The tool that returned it.
     pub tool: String,
     /// Place of the content.
     pub source: Source,
@@ -50,17 +50,16 @@ pub struct Artifact {
 /// A summary that a plan waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingSummary {
-    /// The edit in whose note it will be.
+    /// The edit with the note that will contain it.
     pub(super) edit: usize,
-    /// Tokens that may come to the note.
+    /// Tokens that the note may grow by.
     pub(super) room: usize,
     /// Tokens that the summary may take.
     pub tokens: usize,
 }
 
 impl PendingSummary {
-    /// True if one of `edits` has the note that it will be part of, and if it takes no more than the `room` that is left in
-    /// the budget.
+    /// True if one of `edits` has its note, and if it fits the `room` that is left in the budget.
     pub(super) fn fits(self, edits: &[Edit], room: usize) -> bool {
         let is_noted = edits.get(self.edit).is_some_and(|edit| matches!(edit.action, Action::Remove { .. }));
         is_noted && self.tokens <= self.room && self.room <= room
@@ -88,18 +87,18 @@ pub struct Plan {
     pub edits: Vec<Edit>,
     /// Content that must be stored first.
     pub artifacts: Vec<Artifact>,
-    /// The summary that it waits for. It can be applied without; then no words stand for what it removes.
+    /// The summary that the plan waits for. It can be applied without one.
     pub pending: Option<PendingSummary>,
     /// The summary that it has.
     pub summary: Option<SummaryReport>,
-    /// Soft wishes that are not met.
+    /// Goals that were not reached.
     pub warnings: Vec<String>,
     /// Repairs that were made to the messages first. Their places are those of the repaired list.
     pub repairs: Vec<String>,
 }
 
 impl Plan {
-    /// The plan that leaves a conversation as it is. O(messages).
+    /// Returns the plan that changes nothing. O(messages).
     pub fn idle<T: Text>(conversation: &Conversation<T>, tokens: &Measured, format: Format, budget: Budget) -> Plan {
         let total = tokens.total();
         Plan {
@@ -119,12 +118,12 @@ impl Plan {
         }
     }
 
-    /// Tokens that the provider has to write into its prompt cache again.
+    /// Returns the tokens that the provider must cache again.
     pub fn rewritten(&self) -> usize {
         self.tokens_after.saturating_sub(self.unchanged)
     }
 
-    /// The messages that go away.
+    /// Returns the removed messages.
     pub fn removals(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.edits.iter().filter_map(|edit| match &edit.action {
             Action::Remove { messages, .. } => Some(messages.clone()),
@@ -132,7 +131,7 @@ impl Plan {
         })
     }
 
-    /// The plan that does nothing, for this reason.
+    /// Returns the plan that does nothing, for this reason.
     #[must_use]
     pub fn postponed(self, reason: &str) -> Plan {
         let warnings = std::iter::once(reason).chain(self.warnings.iter().map(String::as_str));
@@ -147,7 +146,7 @@ impl Plan {
         }
     }
 
-    /// The outcome as a list of changes, one for each message that is there afterwards. O(messages + edits).
+    /// Returns the outcome as a list of changes, one for each message afterwards. O(messages + edits).
     pub fn changes(&self) -> Vec<Change<'_>> {
         let mut kept: Vec<Option<Change<'_>>> =
             (0..self.spans.messages()).map(|message| Some(Change::Keep { message })).collect();
@@ -194,7 +193,7 @@ impl Plan {
         changes
     }
 
-    /// Numbers about what applying the plan does.
+    /// Returns the figures of the plan.
     pub fn report(&self) -> Report {
         let mut report = Report {
             tokens_before: self.tokens_before,
@@ -223,7 +222,7 @@ impl Plan {
         report
     }
 
-    /// References in marks that the plan believes: what is cut after them is not stored again.
+    /// Returns the references in marks that the plan trusts: the text cut after them is not stored again.
     pub fn relied_on(&self) -> impl Iterator<Item = &Reference> {
         let stored: HashSet<&Reference> = self.artifacts.iter().map(|artifact| &artifact.reference).collect();
         self.edits
@@ -237,7 +236,7 @@ impl Plan {
         self.edits.iter().map(|edit| edit.to_json(&self.spans)).collect()
     }
 
-    /// The plan as JSON, for programs, and under `replay` exactly, for [`Plan::from_json`].
+    /// Returns the plan as JSON. [`Plan::from_json`] reads its key `replay`.
     pub fn to_json(&self) -> Value {
         json!({
             "format": self.format.name(),

@@ -22,51 +22,51 @@ pub use stage::StageName;
 pub struct Policy {
     /// Context window of the model.
     pub window: usize,
-    /// Room kept free for the answer. In another window, where none is given, at most a quarter of it: see
-    /// [`Policy::in_window`].
+    /// Room kept free for the answer. If only a window is given, at most a quarter of it: see [`Policy::in_window`].
     pub reserve_output: usize,
     /// Share of the budget at which compaction starts.
     pub high: f64,
-    /// Share of the budget to which it goes down. Far below `high`, because every compaction throws away the
-    /// provider's prompt cache: rarely and deeply beats a little on every turn. A budget below 10,000 tokens has the low
-    /// mark of 10,000, but at most 60 % of its high mark; and no low mark is above 85 % of the high one.
+    /// Share of the budget to which it goes down. Far below `high`, because every compaction makes the provider's
+    /// prompt cache useless: a rare and deep one costs less than a small one on every turn. A budget below 10,000
+    /// tokens has the low mark of a budget of 10,000, but at most 60 % of its high mark. No low mark is above 85 % of
+    /// the high mark.
     pub low: f64,
-    /// Share of the budget above which the next level of the ladder is tried, where the level before left so much; `high`
-    /// if not given, so that no turn begins with the work of the one before. Never less than `low`. Where it is given, what the
-    /// first level leaves alone stays whole up to there; otherwise a digest may keep lines of it instead.
+    /// Share of the budget above which the next level of the ladder is tried. It is `high` if not given, so that the
+    /// next turn does not have to compact again, and never less than `low`. If it is given, messages that the first
+    /// level leaves alone stay whole up to this share; otherwise a digest may keep only lines of them.
     pub escalate: Option<f64>,
-    /// Added to `high` while the provider answers from its prompt cache, which a compaction would throw away.
+    /// Added to `high` while the provider answers from its prompt cache, which a compaction makes useless.
     pub cache_relax: f64,
-    /// More than this `high` never comes to by that.
+    /// The largest value of `high` with `cache_relax`.
     pub ceiling: f64,
-    /// Requests within which a compaction that could wait must pay back what caching the prompt again costs.
+    /// Requests within which a compaction that could wait must pay back the cost of caching the prompt again.
     pub pay_back_within: usize,
-    /// Messages at the start that are never removed, system messages aside. The first request never is.
+    /// Messages at the start that are never removed, beside system messages. The first request is never removed.
     pub keep_first: usize,
-    /// Messages at the end that are left alone as long as the rest suffices.
+    /// Messages at the end that do not change as long as shortening others is enough.
     pub keep_recent: usize,
-    /// The same as a share of the budget: the newest messages that fit into it, where those are more.
+    /// The same as a share of the budget: the newest messages that fit into it, if these are more.
     pub keep_recent_share: f64,
-    /// More messages than this are too many, whatever they take; `None` for any number.
+    /// The largest number of messages, whatever their size; `None` for any number.
     pub max_messages: Option<usize>,
-    /// The share of `max_messages` to which their number then goes down, so that it does not happen on every turn.
+    /// The share of `max_messages` to which the number then goes down, so that this does not happen on every turn.
     pub low_messages: f64,
-    /// The method that shortens tool results as they arrive. All methods but the default take no `shrink_to`, and most have
-    /// thresholds of their own, in characters.
+    /// The method that shortens tool results as they arrive. All methods but the default take no `shrink_to`, and most
+    /// have thresholds of their own, in characters.
     pub compressor: Compressor,
     /// The form of the marks around the rest of a stored output.
     pub marks: MarkStyle,
-    /// A tool result above this is shrunk when it arrives.
+    /// A tool result above this size is shortened when it arrives.
     pub shrink_above: usize,
     /// Size that is left of it.
     pub shrink_to: usize,
-    /// An older tool result above this is moved out.
+    /// An older tool result above this size is moved to the store.
     pub offload_above: usize,
     /// Size that is left of it.
     pub offload_preview: usize,
-    /// A tool result above this is shortened to this size where nothing else helped.
+    /// A tool result above this size is shortened to it if nothing else helped.
     pub compress_to: usize,
-    /// When removed messages get a summary.
+    /// The condition for a summary of removed messages.
     pub summaries: Summaries,
     /// Form of the summary that the prompt requests.
     pub summary_prompt: SummaryPrompt,
@@ -74,23 +74,23 @@ pub struct Policy {
     pub summary_fallback: SummaryFallback,
     /// The most that a summary takes.
     pub summary_tokens: usize,
-    /// The most that it takes as a share of what it stands for; of the summary before it, it may take the whole.
+    /// The same as a share of the messages that it replaces. It may be as long as the summary before.
     pub summary_ratio: f64,
-    /// The most that the messages take which a summary is made from. The newest go whole, of older ones the head.
+    /// The largest size of the messages that a summarizer reads: the newest whole, and the beginning of older ones.
     pub summary_input: usize,
-    /// The most that is added in lines which hold what a summary has lost.
+    /// The largest size of the lines that are added because the summary lacks them.
     pub summary_lines: usize,
     /// Seconds that a summarizer has.
     pub summary_timeout: f64,
-    /// Share of the budget from which on the next summary is made while the agent goes on; none is at `high` or above.
+    /// Share of the budget at which the next summary is begun in the background. With `high` or more, none is begun.
     pub summary_ahead: f64,
     /// The stages, in the order in which they run: reversible before lossy.
     pub stages: Vec<StageName>,
-    /// The ladder: each level runs the stages again, where those before it left too much. One after the first is a pass of
-    /// escalation.
+    /// The ladder: each level runs the stages again if the levels before left too many tokens. A level after the first
+    /// is a pass of escalation.
     pub levels: Vec<Level>,
-    /// Seconds that a compaction may take, its summary included. When they are over, the last level runs at once, nothing
-    /// is improved any more, and the engine's own summary is used.
+    /// Seconds that a compaction may take, with its summary. After that time the last level runs at once, nothing is
+    /// improved any more, and the engine's own summary is used.
     pub time_limit: f64,
     /// If true, messages that a provider would refuse are repaired; otherwise they are an error.
     pub repair: bool,

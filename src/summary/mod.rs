@@ -1,8 +1,8 @@
 //! A short text in place of messages that leave a conversation.
 //!
-//! The words come from a model that the host asks: a [`SummaryRequest`] says what to ask. What the model left out that is
-//! likely to be needed is [looked up again](lost_lines), and where no model answers, [`account`] says without one what
-//! happened. Everything here is text in, text out, and linear in the messages that leave.
+//! The words come from a model that the host asks: a [`SummaryRequest`] says what to ask. What the model left out that
+//! is likely to be needed is [looked up again](lost_lines), and where no model answers, [`account`] says without one
+//! what happened. Everything here is text in, text out, and linear in the messages that leave.
 
 mod account;
 mod audit;
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::message::Text;
 use crate::tokens::CountTokens;
 
-/// When removed messages get a summary.
+/// The condition for a summary of removed messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Summaries {
@@ -54,8 +54,8 @@ pub enum SummaryFallback {
 }
 
 impl SummaryFallback {
-    /// Returns a text about `removed` in at most `tokens`, and as much of the notes about older messages as fits with it. The
-    /// bytes are the same on every machine. O(length).
+    /// Returns a text about `removed` in at most `tokens`, and as much of the notes about older messages as fits with
+    /// it. The bytes are the same on every machine. O(length).
     pub fn text<T: Text>(self, removed: &Removed<'_, T>, tokens: usize, counter: &dyn CountTokens) -> String {
         match self {
             SummaryFallback::Sections => account(removed, tokens, counter),

@@ -1,13 +1,13 @@
 //! The part of a growing conversation that a model sees.
 //!
 //! A host does not compact a list once. It asks again and again about a history that grows, that is rebuilt for each
-//! request, edited, rewound and branched. A [`View`] remembers the result of each compaction as [`Piece`]s of the history:
-//! ranges that stay unchanged, and blocks that are replaced. A digest of the history up to the end of a block identifies
-//! the block. So a compaction serves every history that begins with the messages that it was made of, and its first blocks
-//! serve every history that begins with the messages of those.
+//! request, edited, rewound and branched. A [`View`] remembers the result of each compaction as [`Piece`]s of the
+//! history: ranges that stay unchanged, and blocks that are replaced. A digest of the history up to the end of a block
+//! identifies the block. So a compaction serves every history that begins with the messages that it was made of, and
+//! its first blocks serve every history that begins with the messages of those.
 //!
-//! Nothing here depends on time, threads or the order of requests with other budgets: [`View::request`] is a function of the
-//! history, the budget, and the results of the compactions for that budget.
+//! Nothing here depends on time, threads or the order of requests with other budgets: [`View::request`] is a function
+//! of the history, the budget, and the results of the compactions for that budget.
 
 mod index;
 mod pieces;
@@ -24,33 +24,32 @@ pub use pieces::{Piece, Prefixes, ShownMessage};
 pub use state::{State, not_a_state, of_another};
 pub use units::{Output, Unit, Units};
 
-/// Compactions that are kept for a budget: after a rewind, or in another branch, an older one may be the right one. Hosts
-/// go back over few compactions; what is older is compacted again.
+/// Compactions that are kept for a budget. After a rewind, or in another branch, an older one may be the right one.
+/// Hosts rarely go back over more; older histories are compacted again.
 const COMPACTIONS: usize = 4;
 
-/// Budgets whose compactions are kept: a host has one for each model that takes turns. The one that was not asked for
-/// longest is forgotten.
+/// Budgets whose compactions are kept. A host has one budget for each model. The least recently used one is forgotten.
 const BUDGETS: usize = 16;
 
-/// The number of entries by which a history is recognized: this many of the newest, because hosts cut old ones off, and as
-/// many of the others, spread evenly.
+/// The number of entries by which a history is recognized: this many of the newest, because hosts cut old ones off, and
+/// as many of the others, spread evenly.
 const LANDMARKS: usize = 16;
 
-/// The target after a refused request, as a share of its tokens: after the first refusal in a row, the second, and so on.
-/// The provider's count is higher than ours by an unknown share, or its window is smaller than was said. The fifth attempt
-/// is less than a hundredth of the request.
+/// The target after a refused request, as a share of its tokens: after the first refusal in a row, the second, and so
+/// on. The provider's count is higher than ours by an unknown share, or its window is smaller than stated. The fifth
+/// attempt is less than a hundredth of the request.
 const AFTER_REFUSALS: [f64; 5] = [0.7, 0.5, 0.3, 0.2, 0.2];
 
-/// Budgets that differ by less than this factor may share compactions: hosts work out their budgets from prompts whose length
-/// varies a little from request to request.
+/// Budgets that differ by less than this factor may share compactions: hosts work out their budgets from prompts whose
+/// length varies a little from request to request.
 const NEAR: f64 = 1.25;
 
 /// The result of a compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compaction<M> {
-    /// Oldest first; what is after the last piece is the history itself.
+    /// Oldest first. The history itself follows the last piece.
     pub pieces: Vec<Piece<M>>,
-    /// Tokens of the whole request, before any scale; 0 where they are not known.
+    /// Tokens of the whole request, before any scale; 0 if unknown.
     pub left: usize,
     /// Entry of the last request of a person. The pieces show it, if only in part.
     pub asked: Option<usize>,
@@ -82,8 +81,8 @@ struct KnownCompaction<M> {
     prefix: u128,
 }
 
-/// True if two budgets have the same compactions. Budgets are put into classes, so the answer does not depend on which of
-/// them was asked for first.
+/// True if two budgets have the same compactions. Budgets are put into classes, so the answer does not depend on which
+/// of them was asked for first.
 pub fn share_compactions(one: Option<usize>, other: Option<usize>) -> bool {
     #[allow(clippy::cast_precision_loss)] // The class of an astronomical budget may be the next one.
     let class = |budget: usize| (budget.max(1) as f64).log(NEAR).floor();
@@ -101,7 +100,7 @@ struct Track<M> {
 /// The part of a growing history that a model sees. `M` is a message of the host that is not in the history.
 #[derive(Debug, Clone)]
 pub struct View<M> {
-    /// The one that was used last is the last.
+    /// The most recently used one is the last.
     tracks: Vec<Track<M>>,
     /// Some entries of the history, to tell it from another.
     landmarks: Vec<EntryDigest>,
@@ -142,7 +141,7 @@ impl<M: Clone> View<M> {
         !self.landmarks.is_empty() && !self.landmarks.iter().any(|landmark| prefixes.entries().contains(landmark))
     }
 
-    /// Notes which history the next requests are for.
+    /// Notes the history of the next requests.
     pub fn update(&mut self, prefixes: &Prefixes) {
         if !self.landmarks.is_empty() {
             self.follow(prefixes);
@@ -156,7 +155,7 @@ impl<M: Clone> View<M> {
         self.landmarks = older.iter().step_by(step).chain(newest).copied().collect();
     }
 
-    /// Remembers what a compaction left, and returns what is forgotten for it.
+    /// Remembers the result of a compaction, and returns the forgotten ones.
     pub fn compacted(
         &mut self,
         budget: Option<usize>,
@@ -217,9 +216,9 @@ impl<M> KnownCompaction<M> {
         prefixes.at(self.entries) == Some(self.prefix)
     }
 
-    /// The first pieces that serve a history: all of them where it goes on from that of the compaction, otherwise those up to
-    /// the last block that stands for what it begins with. Text put between two entries belongs to the later one, so
-    /// it does not serve by itself.
+    /// The first pieces that serve a history: all of them where it goes on from that of the compaction, otherwise those
+    /// up to the last block that stands for what it begins with. Text put between two entries belongs to the later one,
+    /// so it does not serve by itself.
     fn serving(&self, prefixes: &Prefixes) -> &[Piece<M>] {
         let pieces = &self.compaction.pieces;
         if self.is_beginning_of(prefixes) {
@@ -234,8 +233,8 @@ impl<M> KnownCompaction<M> {
         &pieces[..pieces.iter().rposition(serves).map_or(0, |last| last + 1)]
     }
 
-    /// The first of these pieces, up to the one that would hide the newest entry of a history or its last request. After a
-    /// rewind those may be entries that the compaction removed.
+    /// The first of these pieces, up to the one that would hide the newest entry of a history or its last request.
+    /// After a rewind those may be entries that the compaction removed.
     fn showing<'a>(&self, pieces: &'a [Piece<M>], prefixes: &Prefixes, asked: Option<usize>) -> &'a [Piece<M>] {
         let newest = prefixes.len().checked_sub(1);
         let asked = asked.filter(|_| asked != self.compaction.asked);

@@ -124,9 +124,9 @@ def _leaving(artifact: Artifact) -> Any:
 
 
 async def _by_key(engine: ContextManager, tool: str, result: Any) -> Any:
-    """The response, shorter, with its keys; the same object where nothing is too long.
+    """Returns the shortened response with its keys; the same object if nothing is too long.
 
-    What was shortened by itself is not shortened again with the rest: its reference has to stay.
+    A value that was shortened by itself is not shortened again, because its reference must stay.
     """
     if not isinstance(result, dict):
         return await engine.ashrink(tool, result)
