@@ -23,10 +23,10 @@ def needs_host(name):
 
 def amplifier(strategy):
     from ullage.amplifier import SimpleContextManager
-    from ullage.amplifier.settings import Settings
+    from ullage.amplifier.settings import CompactionSettings
 
     manager = SimpleContextManager(compaction_strategy=strategy)
-    policy = Settings.of(manager).policy(manager.max_tokens)
+    policy = CompactionSettings.of(manager).policy(manager.max_tokens)
     # The window of a request is what Amplifier leaves of the window of a model.
     assert policy.reserve_output == 0
     return policy.replace(reserve_output=manager.compaction_notice_token_reserve + MARGIN)

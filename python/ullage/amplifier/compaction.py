@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ullage import Report, TokenCounter
     from ullage.amplifier.importance import Judge
-    from ullage.amplifier.settings import Settings
+    from ullage.amplifier.settings import CompactionSettings
 
 logger = Logger(__name__)
 
@@ -44,7 +44,7 @@ class Strategy:
         options: Further arguments of the engine.
     """
 
-    settings: Settings
+    settings: CompactionSettings
     function: Compaction | None
     judge: Judge | None
     model: str | None
@@ -52,7 +52,7 @@ class Strategy:
     options: Mapping[str, Any]
 
     def engine(self, tokens: int, *, with_account: bool = False) -> ContextManager:
-        """An engine for so many tokens. ``with_account``: see :meth:`Settings.policy`."""
+        """An engine for so many tokens. ``with_account``: see :meth:`CompactionSettings.policy`."""
         policy = self.settings.policy(tokens, with_account=with_account)
         return ContextManager(policy, counter=self.counter, model=self.model, **self.options)
 

@@ -13,7 +13,7 @@ from ullage import Conversation, MessageError
 _HOOK = "hook"
 
 
-def stamped(message: Any) -> dict[str, Any]:
+def with_timestamp(message: Any) -> dict[str, Any]:
     """A copy of a message with the time at which it came in its metadata.
 
     Raises:

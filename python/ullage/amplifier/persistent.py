@@ -10,9 +10,9 @@ from ullage import PolicyError, UllageError
 from ullage._engine.logger import Logger
 from ullage.amplifier import files
 from ullage.amplifier.configuration import arguments, mount_in
-from ullage.amplifier.messages import copies, stamped
-from ullage.amplifier.session_file import SessionFile
-from ullage.amplifier.settings import Settings, require
+from ullage.amplifier.context_file import ContextFile
+from ullage.amplifier.messages import copies, with_timestamp
+from ullage.amplifier.settings import CompactionSettings, require
 from ullage.amplifier.simple import SimpleContextManager
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class PersistentContextManager(SimpleContextManager):
             "transcript_path": str(self.transcript_path),
             "export_on_compact": export_on_compact,
         }
-        self._file = SessionFile(self.transcript_path, fsync=fsync, lock=lock)
+        self._file = ContextFile(self.transcript_path, fsync=fsync, lock=lock)
 
     @property
     def recovered(self) -> str | None:
@@ -130,7 +130,7 @@ class PersistentContextManager(SimpleContextManager):
             MessageError: If it is no message that can be read, or no JSON.
             StoreError: If it cannot be written. After any error it is not in the history either.
         """
-        stamp = stamped(message)
+        stamp = with_timestamp(message)
         await self.initialize()
         if self._file.is_slow:
             await asyncio.to_thread(self._add, stamp)
@@ -199,7 +199,7 @@ class PersistentContextManager(SimpleContextManager):
             self.messages, views = self._file.open()
             self._memory = memory
             self._views.forget()
-            self._views.restore(views, Settings.of(self), self.compaction_function)
+            self._views.restore(views, CompactionSettings.of(self), self.compaction_function)
             self._shown = self._views.last
             self._file.is_open = True
 

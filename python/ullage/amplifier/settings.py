@@ -65,7 +65,7 @@ def require(settings: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True)
-class Settings:
+class CompactionSettings:
     """The settings of a ``SimpleContextManager`` that shape a compaction."""
 
     compaction_strategy: StrategyName
@@ -78,7 +78,7 @@ class Settings:
     truncate_chars: int
 
     @classmethod
-    def of(cls, context: object) -> Settings:
+    def of(cls, context: object) -> CompactionSettings:
         """The settings of a context, as they are now."""
         return cls(**{field.name: getattr(context, field.name) for field in fields(cls)})
 

@@ -13,8 +13,8 @@ from ullage.amplifier import notice
 from ullage.amplifier.budget import Budget, budget_of, expected_budget
 from ullage.amplifier.configuration import arguments, mount_in
 from ullage.amplifier.importance import Importance, Judge
-from ullage.amplifier.messages import copies, is_hook, stamped
-from ullage.amplifier.settings import Settings, require
+from ullage.amplifier.messages import copies, is_hook, with_timestamp
+from ullage.amplifier.settings import CompactionSettings, require
 from ullage.amplifier.views import Views
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class SimpleContextManager:
             "compaction_strategy": compaction_strategy,
         }
         require(vars(self))
-        Settings.of(self).policy(max_tokens)
+        CompactionSettings.of(self).policy(max_tokens)
 
     def join(self, coordinator: Any) -> None:
         """Makes it the context of a session."""
@@ -173,7 +173,7 @@ class SimpleContextManager:
         Raises:
             MessageError: If it is no message that can be read.
         """
-        self.messages.append(stamped(message))
+        self.messages.append(with_timestamp(message))
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None
@@ -199,12 +199,12 @@ class SimpleContextManager:
         budget = budget_of(token_budget, provider, self.max_tokens)
         request = await self._request(budget)
         if self.auto_compact:
-            messages, tokens = await self._fitted(request)
+            messages, tokens = await self._fit(request)
         else:
             outlook = self._outlook(request)
             messages, tokens = outlook.messages, outlook.tokens
         self._budget = budget
-        sent = self._sent(request, messages, tokens)
+        sent = self._with_notice(request, messages, tokens)
         if self._recorder is not None:
             # In a thread, because it reads all of the request.
             await asyncio.to_thread(self._recorder.request, sent)
@@ -235,7 +235,7 @@ class SimpleContextManager:
         """Tokens of what the model would be sent now, notice included, before any compaction."""
         request = await self._next_request()
         outlook = self._outlook(request)
-        sent = self._sent(request, outlook.messages, outlook.tokens)
+        sent = self._with_notice(request, outlook.messages, outlook.tokens)
         return request.view.counter.count_messages(sent)
 
     async def should_compact(self) -> bool:
@@ -253,7 +253,7 @@ class SimpleContextManager:
         """
         request = await self._next_request()
         before = request.view.stats
-        await self._fitted(request, hard=True)
+        await self._fit(request, hard=True)
         stats = request.view.stats
         return 0 if stats is None or stats is before else int(stats["tokens_saved"])
 
@@ -293,13 +293,13 @@ class SimpleContextManager:
     async def _request(self, budget: Budget) -> _Request:
         text = None if self._prompt is None else str(await self._prompt())
         prompt = [] if text is None else [{"role": "system", "content": text}]
-        view = self._views.view_for(Settings.of(self), budget, self.compaction_function)
+        view = self._views.view_for(CompactionSettings.of(self), budget, self.compaction_function)
         tokens = view.counter.count_messages(prompt) if prompt else 0
         reserve = self.compaction_notice_token_reserve if self._has_notice else 0
         room = max(1, budget.beside(reserve) - tokens)
         return _Request(view, budget, prompt, tokens, room)
 
-    async def _fitted(self, request: _Request, *, hard: bool = False) -> tuple[list[Any], int]:
+    async def _fit(self, request: _Request, *, hard: bool = False) -> tuple[list[Any], int]:
         """The messages that fit, and their tokens."""
         history, view, before = self._history(), request.view, request.view.stats
         room, most = request.room, request.budget.tokens - request.prompt_tokens
@@ -336,7 +336,9 @@ class SimpleContextManager:
         shown = (message for message in self.messages if not is_system(message) or is_hook(message))
         return [*self._memory, *shown]
 
-    def _sent(self, request: _Request, messages: list[Any], tokens: int) -> list[dict[str, Any]]:
+    def _with_notice(
+        self, request: _Request, messages: list[Any], tokens: int
+    ) -> list[dict[str, Any]]:
         """The messages with the system prompt in front, and the notice behind system messages."""
         self._shown = request.view
         sent, stats = [*request.prompt, *messages], request.view.stats

@@ -10,7 +10,7 @@ from ullage._engine.roles import is_system
 from ullage.amplifier.messages import is_result
 
 if TYPE_CHECKING:
-    from ullage.amplifier.settings import Settings
+    from ullage.amplifier.settings import CompactionSettings
 
 # The levels of Amplifier that shorten tool results, by the share of them that is shortened; and
 # those that remove messages, by the share of the protected recent messages that is left alone.
@@ -19,7 +19,11 @@ _REMOVING = ((1.0, 3), (0.6, 5), (0.3, 7), (0.0, 8))
 
 
 def stats_of(
-    before: list[Any], after: list[Any], tokens: tuple[int, int], settings: Settings, budget: int
+    before: list[Any],
+    after: list[Any],
+    tokens: tuple[int, int],
+    settings: CompactionSettings,
+    budget: int,
 ) -> dict[str, Any]:
     """The stats of a compaction, by the names of the document and by those of the code.
 

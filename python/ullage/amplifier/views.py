@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ullage import Report, TokenCounter
     from ullage.amplifier.compaction import Compaction
     from ullage.amplifier.importance import Judge
-    from ullage.amplifier.settings import Settings
+    from ullage.amplifier.settings import CompactionSettings
     from ullage.view import Outlook
 
 logger = Logger(__name__)
@@ -136,7 +136,7 @@ class Views:
         return counter_for(model or _ENCODING) if self._counter is None else self._counter
 
     def view_for(
-        self, settings: Settings, budget: Budget, function: Compaction | None
+        self, settings: CompactionSettings, budget: Budget, function: Compaction | None
     ) -> BudgetView:
         """The view of a request.
 
@@ -158,7 +158,9 @@ class Views:
         """Returns everything that another process needs of the views that were compacted."""
         return [view.past() for view in self._views if view.stats is not None]
 
-    def restore(self, past: Sequence[Any], settings: Settings, function: Compaction | None) -> None:
+    def restore(
+        self, past: Sequence[Any], settings: CompactionSettings, function: Compaction | None
+    ) -> None:
         """Takes up what another process left. What no version of this wrote is left out."""
         for one in past:
             try:
@@ -169,7 +171,7 @@ class Views:
                 logger.warning("error=<%s> | the view in the file cannot be read", error)
 
     def _strategy(
-        self, settings: Settings, budget: Budget, function: Compaction | None
+        self, settings: CompactionSettings, budget: Budget, function: Compaction | None
     ) -> Strategy:
         counter = self.counter_for(budget.model)
         return Strategy(settings, function, self._judge, budget.model, counter, self._options)

@@ -11,9 +11,9 @@ from ullage._engine.fixed_tokens import number_of, reserve_in
 from ullage._engine.roles import readable
 from ullage._engine.steps import arun, aside, run
 from ullage.supyagent.history import summary_end
-from ullage.supyagent.requests import Requests
+from ullage.supyagent.requests import RequestBuilder
 from ullage.supyagent.status import ContextStatus, Triggers
-from ullage.supyagent.summarizer import Summarizer, Turns
+from ullage.supyagent.summarizer import ClientSummarizer, Turns
 from ullage.supyagent.summary import SummaryStore
 from ullage.supyagent.tokens import (
     FORMAT,
@@ -98,7 +98,7 @@ class ContextManager:
         self._counter = counter_of(model)
         self._on_compaction = on_compaction
         self._recorder = recorder
-        self._requests = Requests(policy, self._counter, self._compacted)
+        self._requests = RequestBuilder(policy, self._counter, self._compacted)
         self._store = SummaryStore(self.summary_storage_path)
         self._turns = Turns()
 
@@ -222,7 +222,10 @@ class ContextManager:
         return await arun(self._turns.alone(summary))
 
     def _summary(
-        self, summarizer: Summarizer, all_messages: list[dict[str, Any]], up_to_idx: int | None
+        self,
+        summarizer: ClientSummarizer,
+        all_messages: list[dict[str, Any]],
+        up_to_idx: int | None,
     ) -> Steps[ContextSummary]:
         messages, previous = self._read(all_messages)
         begin = 0 if previous is None else previous.last_message_idx + 1
@@ -248,12 +251,12 @@ class ContextManager:
         messages = [readable(message) for message in all_messages]
         return messages, self._store.summary_of(messages)
 
-    def _summarizer(self) -> Summarizer:
+    def _summarizer(self) -> ClientSummarizer:
         if not self.llm:
             raise ValueError("LLM client required for summarization")
         if not callable(getattr(self.llm, "chat", None)):
             raise ullage.PolicyError(f"llm: a {type(self.llm).__name__} has no chat(messages)")
-        return Summarizer(self._requests.policy, self._counter, self.llm, self.context_limit)
+        return ClientSummarizer(self._requests.policy, self._counter, self.llm, self.context_limit)
 
     def _compacted(self, report: ullage.Report) -> object:
         if self._recorder is not None:

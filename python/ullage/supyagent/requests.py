@@ -1,4 +1,4 @@
-"""``Requests``: the messages of a request, by a view of the history.
+"""``RequestBuilder``: the messages of a request, by a view of the history.
 
 Where even the newest messages do not fit, single messages are shortened in Supyagent's order.
 """
@@ -34,7 +34,7 @@ _COMPRESSOR = "supyagent"
 _LEAST_RESULT = 64
 
 
-class Requests:
+class RequestBuilder:
     """Makes the messages of requests.
 
     Args:
@@ -64,7 +64,7 @@ class Requests:
         requests = requests_in(messages)
         places.update(place for place in (*requests[:1], *requests[-1:]) if place < end)
         stay = [messages[place] for place in sorted(places)]
-        return [self._bounded(summary, room), *stay], messages[end:]
+        return [self._summary_message(summary, room), *stay], messages[end:]
 
     def messages(
         self, summary: ContextSummary | None, messages: list[Any], room: int, recent: int
@@ -80,7 +80,7 @@ class Requests:
         # The engine cannot name the messages that take too much of a room of nothing.
         budget = max(1, room)
         try:
-            return self._fitted(listed, min(len(head), 1), budget, recent)
+            return self._fit(listed, min(len(head), 1), budget, recent)
         except ullage.BudgetError as error:
             places = {id(message): place for place, message in enumerate(messages)}
             # A result that was added by a repair has no place.
@@ -88,7 +88,7 @@ class Requests:
             error.messages = [place for place in known if place is not None]
             raise
 
-    def _fitted(self, listed: list[Any], begin: int, budget: int, recent: int) -> list[Any]:
+    def _fit(self, listed: list[Any], begin: int, budget: int, recent: int) -> list[Any]:
         """Returns what fits, with the messages from ``begin`` on shortened where they must be.
 
         Supyagent stops when the middle is empty, also above its limit. Here the recent messages
@@ -108,11 +108,11 @@ class Requests:
         recents = places[len(middle) :]
         steps: tuple[tuple[int, list[int], Callable[[Any], Any], float], ...] = (
             # All of the middle: a view recognizes only messages that were the same before.
-            (recent, middle, _without_images, math.inf),
-            (recent, middle, _shortened, math.inf),
-            (recent, recents, _without_images, 0),
-            (recent, recents, _shortened, 0),
-            (0, [], _shortened, 0),
+            (recent, middle, _remove_images, math.inf),
+            (recent, middle, _shorten_texts, math.inf),
+            (recent, recents, _remove_images, 0),
+            (recent, recents, _shorten_texts, 0),
+            (0, [], _shorten_texts, 0),
         )
         for keep, changed, change, least in steps:
             self._shorten(shown, changed, change, max(over, least))
@@ -120,7 +120,7 @@ class Requests:
                 return self._view(keep, shown, budget)
             except ullage.BudgetError as error:
                 over = error.floor - budget
-        self._shorten(shown, places[::-1], _shortest_result, over)
+        self._shorten(shown, places[::-1], _shorten_result, over)
         return self._view(0, shown, budget)
 
     def _view(self, keep: int, messages: list[Any], budget: int) -> list[Any]:
@@ -169,7 +169,7 @@ class Requests:
             policy, counter=self._counter, format=FORMAT, on_compaction=self._on_compaction
         )
 
-    def _bounded(self, summary: ContextSummary, room: int) -> dict[str, Any]:
+    def _summary_message(self, summary: ContextSummary, room: int) -> dict[str, Any]:
         """Returns the message of a summary, shortened to its part of the room if it is longer."""
         message = summary.to_message()
         most = int(room * _SUMMARY_SHARE)
@@ -185,15 +185,15 @@ class Requests:
         return self._counter.count_messages([message], format=FORMAT)
 
 
-def _without_images(message: Any) -> Any:
+def _remove_images(message: Any) -> Any:
     return _with_parts(message, lambda part: _PICTURE if part.get("type") in _PICTURES else part)
 
 
-def _shortened(message: Any) -> Any:
+def _shorten_texts(message: Any) -> Any:
     return _with_texts(message, lambda text: ullage.compress(text, compressor=_COMPRESSOR).text)
 
 
-def _shortest_result(message: Any) -> Any:
+def _shorten_result(message: Any) -> Any:
     if not isinstance(message, dict) or message.get("role") != "tool":
         return message
     return _with_texts(message, lambda text: ullage.compress(text, _LEAST_RESULT).text)

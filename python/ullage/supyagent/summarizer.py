@@ -1,4 +1,4 @@
-"""``Summarizer``: summaries of older messages by a client, one at a time."""
+"""``ClientSummarizer``: summaries of older messages by a client, one at a time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _within: contextvars.ContextVar[tuple[Future[None], ...]] = contextvars.ContextV
 )
 
 
-class Summarizer:
+class ClientSummarizer:
     """Asks a client for summaries.
 
     Args:

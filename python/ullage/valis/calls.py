@@ -20,7 +20,7 @@ _IDS = ("toolCallId", "tool_call_id", "tool_use_id", "id")
 
 
 @dataclass(frozen=True)
-class Call:
+class CallPart:
     """A call of a tool.
 
     Attributes:
@@ -37,7 +37,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Result:
+class ResultPart:
     """The outcome of a call.
 
     Attributes:
@@ -58,19 +58,19 @@ class Result:
         return self.holder.get(self.field)
 
 
-def calls_in(message: Any) -> list[Call]:
+def calls_in(message: Any) -> list[CallPart]:
     """The calls of a message, in order."""
     parts = [_call(part) for part in _listed(message, "content") if _is(part, _CALLS)]
     return [*parts, *map(_openai_call, _listed(message, "tool_calls"))]
 
 
-def results_in(message: Any) -> list[Result]:
+def results_in(message: Any) -> list[ResultPart]:
     """The results in a message, in order."""
     if not isinstance(message, dict):
         return []
     parts = [part for part in _listed(message, "content") if _is(part, _RESULTS)]
     holders = [message] if not parts and message.get("role") == "tool" else parts
-    return [Result(_id(h), _tool(h), h, _field(h, _OUTCOMES, _OUTCOMES[-1])) for h in holders]
+    return [ResultPart(_id(h), _tool(h), h, _field(h, _OUTCOMES, _OUTCOMES[-1])) for h in holders]
 
 
 def with_arguments(message: Any, arguments: Mapping[int, dict[str, Any]]) -> Any:
@@ -83,7 +83,7 @@ def with_arguments(message: Any, arguments: Mapping[int, dict[str, Any]]) -> Any
     )
 
 
-def _with_call(call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
+def _with_call(call: CallPart, arguments: dict[str, Any]) -> dict[str, Any]:
     holder: dict[str, Any] = call.holder
     if _is(holder, _CALLS):
         return {**holder, _field(holder, _ARGUMENTS, _ARGUMENTS[0]): arguments}
@@ -102,22 +102,22 @@ def _with_holders(message: Any, new: Mapping[int, dict[str, Any]]) -> Any:
     }
 
 
-def _call(part: dict[str, Any]) -> Call:
+def _call(part: dict[str, Any]) -> CallPart:
     arguments = part.get(_field(part, _ARGUMENTS, _ARGUMENTS[0]))
     tool = part.get("toolName", part.get("name"))
-    return Call(_id(part), str(tool), arguments if isinstance(arguments, dict) else None, part)
+    return CallPart(_id(part), str(tool), arguments if isinstance(arguments, dict) else None, part)
 
 
-def _openai_call(call: Any) -> Call:
+def _openai_call(call: Any) -> CallPart:
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(function, dict):
-        return Call("", "", None, call)
+        return CallPart("", "", None, call)
     try:
         arguments = json.loads(function["arguments"])
     except (KeyError, TypeError, ValueError, RecursionError):
         arguments = None
     readable = arguments if isinstance(arguments, dict) else None
-    return Call(_id(call), str(function.get("name")), readable, call)
+    return CallPart(_id(call), str(function.get("name")), readable, call)
 
 
 def _listed(message: Any, name: str) -> list[Any]:
@@ -146,7 +146,7 @@ def _tool(value: dict[str, Any]) -> str:
     return next((name for name in named if isinstance(name, str)), "")
 
 
-class Filed(NamedTuple):
+class OutcomeFile(NamedTuple):
     """An outcome as a file.
 
     Attributes:
@@ -158,7 +158,7 @@ class Filed(NamedTuple):
     suffix: str
 
 
-def with_outcomes(message: Any, short: Callable[[Result], str | None]) -> Any:
+def with_outcomes(message: Any, short: Callable[[ResultPart], str | None]) -> Any:
     """The message with other texts for its results; itself where ``short`` gives None for all."""
     texts = ((result, short(result)) for result in results_in(message))
     return _with_holders(
@@ -166,12 +166,12 @@ def with_outcomes(message: Any, short: Callable[[Result], str | None]) -> Any:
     )
 
 
-def with_filed(message: Any, filed: Callable[[str], Filed | None]) -> Any:
+def with_files(message: Any, file_of: Callable[[str], OutcomeFile | None]) -> Any:
     """The message with the outcomes that were filed, by the text that stands for them."""
     new: dict[int, dict[str, Any]] = {}
     for result in results_in(message):
         text = text_of(result.outcome)
-        whole = None if text is None else filed(text)
+        whole = None if text is None else file_of(text)
         if whole is None:
             continue
         try:
@@ -185,16 +185,16 @@ def with_filed(message: Any, filed: Callable[[str], Filed | None]) -> Any:
     return _with_holders(message, new)
 
 
-def filed(outcome: Any) -> Filed | None:
+def as_file(outcome: Any) -> OutcomeFile | None:
     """An outcome as a file; None where it cannot be told in one, or is no text for a model.
 
     A text is a text; what has more to it is JSON, so that it can be put back as it was.
     """
     text = text_of(outcome)
     if text is None or _is_plain(outcome):
-        return None if text is None else Filed(text, ".txt")
+        return None if text is None else OutcomeFile(text, ".txt")
     data = _json(outcome)
-    return None if data is None else Filed(data, ".json")
+    return None if data is None else OutcomeFile(data, ".json")
 
 
 def text_of(outcome: Any) -> str | None:
@@ -215,7 +215,7 @@ def _json(value: Any) -> str | None:
         return None
 
 
-def _with_text(result: Result, text: str) -> dict[str, Any]:
+def _with_text(result: ResultPart, text: str) -> dict[str, Any]:
     outcome: Any = text
     if _has_value(result.outcome):
         is_error = str(result.outcome.get("type")).startswith("error")

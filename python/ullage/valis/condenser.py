@@ -16,7 +16,7 @@ from ullage.valis import history
 from ullage.valis.files import OUTPUTS, Files, path_of
 from ullage.valis.messages import text_parts, with_text, written
 from ullage.valis.notes import SummaryNote, format_of, role_in, summary_note
-from ullage.valis.offload import FIRST_REQUEST, replaced_by, replacement, shortened
+from ullage.valis.offload import FIRST_REQUEST, file_of, replacement, shorten_results
 from ullage.valis.summaries import longest, summarize
 
 logger = Logger(__name__)
@@ -115,7 +115,7 @@ class Condenser:
         self._tokens = partial(count_messages, counter)
         self._limit, self._most, self._lines = limit, most, lines
 
-    async def condensed(self, messages: list[Any], agent: Any) -> Condensation:
+    async def condense(self, messages: list[Any], agent: Any) -> Condensation:
         """Returns the messages that stay, and the files that were written.
 
         The messages are left alone where nothing would be won and they are within the window: a
@@ -142,7 +142,7 @@ class Condenser:
         contents = await asyncio.to_thread(history.histories, messages, files)
         written = await arun(self._files.write_all(contents))
         left = await self._with_summary(parts, written[0], agent)
-        left, more = shortened(left, self._most, self._lines, self._tokens)
+        left, more = shorten_results(left, self._most, self._lines, self._tokens)
         after = self._tokens(left)
         if before <= self._limit and (after > self._most or after >= before):
             logger.warning("before=<%d>, after=<%d> | a summary did not help", before, after)
@@ -166,7 +166,9 @@ class Condenser:
         parts.shown_newest = parts.newest
         if self._tokens(parts.newest) + _LEAST_SUMMARY > room:
             left = room - _LEAST_SUMMARY
-            parts.shown_newest, files = shortened(parts.newest, left, self._lines, self._tokens)
+            parts.shown_newest, files = shorten_results(
+                parts.newest, left, self._lines, self._tokens
+            )
             parts.files |= files
         stay = (*parts.system, *parts.shown_task, *parts.notes, *parts.shown_newest)
         parts.tokens = self._tokens(list(stay))
@@ -235,7 +237,7 @@ class Condenser:
         text = "\n".join(text_parts(parts.task))
         path = path_of(OUTPUTS, FIRST_REQUEST, "", text)
         short = replacement(path, text, _TASK_LINES, most * _CHARACTERS)
-        if replaced_by(text) is None and len(short) < len(text):
+        if file_of(text) is None and len(short) < len(text):
             parts.shown_task, parts.files = [with_text(parts.task, short)], {path: text}
 
     async def _with_summary(self, parts: _Parts, path: str, agent: Any) -> list[Any]:

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 from ullage._engine.roles import readable, role_of
 from ullage.valis.calls import (
-    Filed,
+    OutcomeFile,
     calls_in,
     text_of,
     with_arguments,
-    with_filed,
+    with_files,
     with_outcomes,
 )
 from ullage.valis.files import HISTORY, digest_of, path_of
 from ullage.valis.messages import plain, text_parts, with_text, written
 from ullage.valis.notes import SummaryNote, summary_note
-from ullage.valis.offload import shortened_by
-from ullage.valis.pointers import kept_under
+from ullage.valis.offload import late_file_of
+from ullage.valis.pointers import pointer_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ def paths_in(messages: list[Any]) -> list[str]:
         note = summary_note(message)
         if note is not None and note.path:
             paths.append(note.path)
-        _restored(message, paths.append)
+        _restore(message, paths.append)
     return paths
 
 
@@ -77,10 +77,10 @@ def _whole(messages: list[Any], files: Mapping[str, str]) -> list[Any]:
         # The messages in front of it, such as the system messages, and the newest of that time.
         end = index + 1 + note.behind
         around = [*messages[before:index], *messages[index + 1 : end]]
-        restored = [_restored(other, files.get) for other in around]
+        restored = [_restore(other, files.get) for other in around]
         out = [*saved, *_missing([*out, *restored], saved)]
         before = end
-    return [*out, *(_restored(message, files.get) for message in messages[before:])]
+    return [*out, *(_restore(message, files.get) for message in messages[before:])]
 
 
 def _markdown(messages: list[Any]) -> str:
@@ -129,24 +129,24 @@ def _missing(messages: list[Any], saved: list[Any]) -> list[Any]:
     return missing
 
 
-def _restored(message: Any, read: Callable[[str], str | None]) -> Any:
+def _restore(message: Any, read: Callable[[str], str | None]) -> Any:
     """The message as it was before; itself where nothing of it became a file that can be read."""
     arguments: dict[int, dict[str, Any]] = {}
     for number, call in enumerate(calls_in(message)):
         for name, value in (call.arguments or {}).items():
-            path = kept_under(value) if isinstance(value, str) else None
+            path = pointer_path(value) if isinstance(value, str) else None
             text = None if path is None else read(path)
             if text is not None:
                 arguments.setdefault(number, dict(call.arguments or {}))[name] = text
 
-    def filed(text: str) -> Filed | None:
-        path = kept_under(text) or shortened_by(text)
+    def file_of(text: str) -> OutcomeFile | None:
+        path = pointer_path(text) or late_file_of(text)
         content = None if path is None else read(path)
-        return None if content is None else Filed(content, PurePosixPath(str(path)).suffix)
+        return None if content is None else OutcomeFile(content, PurePosixPath(str(path)).suffix)
 
-    message = with_filed(with_arguments(message, arguments), filed)
+    message = with_files(with_arguments(message, arguments), file_of)
     texts = text_parts(message) if role_of(message) == "user" else []
-    request = filed(texts[0]) if len(texts) == 1 else None
+    request = file_of(texts[0]) if len(texts) == 1 else None
     return message if request is None else with_text(message, request.text)
 
 

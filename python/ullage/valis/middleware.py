@@ -46,7 +46,7 @@ _UNKNOWN = 128_000
 
 
 @dataclass
-class _Request:
+class _CompactionRequest:
     """The settings of a host.
 
     Attributes:
@@ -65,7 +65,9 @@ class _Request:
 
 
 # The request for which a view asks for a compaction.
-_request: contextvars.ContextVar[_Request] = contextvars.ContextVar("ullage_valis_request")
+_request: contextvars.ContextVar[_CompactionRequest] = contextvars.ContextVar(
+    "ullage_valis_request"
+)
 
 
 class ContextManagementMiddleware:
@@ -275,7 +277,7 @@ class ContextManagementMiddleware:
         is_due = tokens >= self.config.summarizes_at(limit)
         if has_pointers:
             is_due = tokens > min(self.config.compacts_at(limit), self.config.summarizes_at(limit))
-        request = _Request(limit, agent, view, has_pointers, tail)
+        request = _CompactionRequest(limit, agent, view, has_pointers, tail)
         token = _request.set(request)
         try:
             left = await view.amessages(shown, **options, hard=is_due)
@@ -299,7 +301,7 @@ class ContextManagementMiddleware:
                 self._done(done)
         tokens, most = self.count_message_tokens(left), self.config.summarizes_at(limit)
         if tokens > most or (tokens == most and not request.has_pointers):
-            condensed = await self._condensed(left, request)
+            condensed = await self._condense(left, request)
             if condensed is not None and condensed.left is not None:
                 left, newest = condensed.left, condensed.newest - len(request.tail)
         end = len(left) - len(request.tail)
@@ -325,7 +327,9 @@ class ContextManagementMiddleware:
             return None
         return compacted, files, CompactionResult.of(before, after, "compact", list(files))
 
-    async def _condensed(self, messages: list[Any], request: _Request) -> Condensation | None:
+    async def _condense(
+        self, messages: list[Any], request: _CompactionRequest
+    ) -> Condensation | None:
         """Returns the messages with a summary; None where it would not help."""
         limit, view = request.limit, request.view
         before, unhelped = self.count_message_tokens(messages), self._fruitless.get(view)
@@ -333,7 +337,7 @@ class ContextManagementMiddleware:
             return None
         most = self.config.summarizes_at(limit)
         condenser = Condenser(self.tokenizer, self._files, limit, most, self.config.preview_lines)
-        condensed = await condenser.condensed(messages, request.agent)
+        condensed = await condenser.condense(messages, request.agent)
         if condensed.left is None:
             if condensed.files:
                 self._fruitless[view] = _beginning(messages, len(messages))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ullage.valis.calls import Result, filed, results_in, text_of, with_outcomes
+from ullage.valis.calls import ResultPart, as_file, results_in, text_of, with_outcomes
 from ullage.valis.files import OUTPUTS, is_path_in, path_of
 
 if TYPE_CHECKING:
@@ -28,39 +28,39 @@ _LONGEST_PATH = 200
 def replacement(path: str, text: str, lines: int, characters: int = LONGEST_PREVIEW) -> str:
     """The preview of a text, with the path of its file and how to read it."""
     all_lines = text.split("\n")
-    shown = _shown(all_lines[:lines], characters)
+    shown = _preview_lines(all_lines[:lines], characters)
     more = len(all_lines) - len(shown)
     # Fewer where the room is over before the lines are.
     first = len(shown) if more and len(shown) < lines else lines
     preview = "\n".join([*shown, f"... ({more} more lines)"] if more else shown)
-    return _framed(path, f"Preview (first {first} lines):\n{preview}\n\n")
+    return _frame(path, f"Preview (first {first} lines):\n{preview}\n\n")
 
 
 def pointer(path: str) -> str:
     """The same without a preview."""
-    return _framed(path, "")
+    return _frame(path, "")
 
 
-def replaced_by(text: str) -> str | None:
+def file_of(text: str) -> str | None:
     """The path of the file that such a text stands for; None if it is another text."""
     if not text.startswith(OPENING):
         return None
     path, end, _ = text[len(OPENING) :][:_LONGEST_PATH].partition("]\n\n")
-    is_whole = end and text.endswith(_framed(path, "").partition("\n\n")[2])
+    is_whole = end and text.endswith(_frame(path, "").partition("\n\n")[2])
     return path if is_whole and is_path_in(OUTPUTS, path) else None
 
 
-def shortened_by(text: str) -> str | None:
+def late_file_of(text: str) -> str | None:
     """The path if the text was shortened in the conversation, not as it arrived."""
-    path = replaced_by(text)
+    path = file_of(text)
     return path if path is not None and path.startswith(_LATE) else None
 
 
-def _framed(path: str, preview: str) -> str:
+def _frame(path: str, preview: str) -> str:
     return f'{OPENING}{path}]\n\n{preview}Use {READER}("{path}") to view full content.'
 
 
-def _shown(lines: list[str], characters: int) -> list[str]:
+def _preview_lines(lines: list[str], characters: int) -> list[str]:
     """As many of the lines as there is room for, each cut where it is long; at least one."""
     shown: list[str] = []
     room = characters
@@ -82,7 +82,7 @@ def _cut(line: str, longest: int) -> str:
 _PREVIEW = 1_600
 
 
-def shortened(
+def shorten_results(
     messages: list[Any], most: int, lines: int, tokens: Callable[[list[Any]], int]
 ) -> tuple[list[Any], dict[str, str]]:
     """The messages within ``most`` tokens, or as near to it as results allow; and what to write.
@@ -94,9 +94,9 @@ def shortened(
     files: dict[str, str] = {}
     over = tokens(left) - most
 
-    def previewed(result: Result) -> str | None:
-        whole = filed(result.outcome)
-        if whole is None or replaced_by(whole.text) is not None:
+    def preview(result: ResultPart) -> str | None:
+        whole = as_file(result.outcome)
+        if whole is None or file_of(whole.text) is not None:
             return None
         name = f"{LATE_RESULT}_{result.tool}"
         path = path_of(OUTPUTS, name, result.id, whole.text, whole.suffix)
@@ -106,13 +106,13 @@ def shortened(
         files[path] = whole.text
         return short
 
-    def pointed(result: Result) -> str | None:
+    def point(result: ResultPart) -> str | None:
         text = text_of(result.outcome)
-        path = None if text is None else replaced_by(text)
+        path = None if text is None else file_of(text)
         short = None if path is None else pointer(path)
         return short if short != text else None
 
-    for change in (previewed, pointed):
+    for change in (preview, point):
         for place in sorted(range(len(left)), key=lambda place: -tokens([left[place]])):
             if over <= 0:
                 break

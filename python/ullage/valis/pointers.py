@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import ullage
 from ullage._engine.logger import Logger
 from ullage._engine.roles import readable
-from ullage.valis.calls import calls_in, filed, results_in, with_arguments, with_outcomes
+from ullage.valis.calls import as_file, calls_in, results_in, with_arguments, with_outcomes
 from ullage.valis.files import INPUTS, is_path_in
 from ullage.valis.notes import format_of
-from ullage.valis.offload import replaced_by
+from ullage.valis.offload import file_of
 
 if TYPE_CHECKING:
-    from ullage.valis.calls import Call, Result
+    from ullage.valis.calls import CallPart, ResultPart
 
 logger = Logger(__name__)
 
@@ -48,7 +48,7 @@ def with_pointers(messages: list[Any], keep: Keep) -> list[Any]:
     """
     calls, results = successful_writes(messages)
 
-    def short(result: Result) -> str | None:
+    def short(result: ResultPart) -> str | None:
         tool = results.get(id(result.holder))
         return None if tool is None else _short_result(result, tool, keep)
 
@@ -61,7 +61,7 @@ def with_pointers(messages: list[Any], keep: Keep) -> list[Any]:
     return compacted
 
 
-def successful_writes(messages: list[Any]) -> tuple[dict[int, dict[int, Call]], dict[int, str]]:
+def successful_writes(messages: list[Any]) -> tuple[dict[int, dict[int, CallPart]], dict[int, str]]:
     """The calls that wrote files, where their results say that they went well, and those results.
 
     Returns:
@@ -80,7 +80,7 @@ def successful_writes(messages: list[Any]) -> tuple[dict[int, dict[int, Call]], 
         for result in conversation.results
         if result.call is None and result.outcome != "succeeded"
     }
-    calls: dict[int, dict[int, Call]] = {}
+    calls: dict[int, dict[int, CallPart]] = {}
     results: dict[int, str] = {}
     for call in conversation.calls:
         result = call.result
@@ -93,7 +93,7 @@ def successful_writes(messages: list[Any]) -> tuple[dict[int, dict[int, Call]], 
     return calls, results
 
 
-def kept_under(text: str) -> str | None:
+def pointer_path(text: str) -> str | None:
     """The path under which is kept what a pointer stands for; None if the text is none."""
     if not text.startswith((_WRITTEN, _SEE, _DONE)) or not text.endswith("]"):
         return None
@@ -102,13 +102,13 @@ def kept_under(text: str) -> str | None:
     return path if is_kept and is_path_in(INPUTS, path) else None
 
 
-def _short_arguments(call: Call, keep: Keep) -> dict[str, Any] | None:
+def _short_arguments(call: CallPart, keep: Keep) -> dict[str, Any] | None:
     arguments = call.arguments or {}
     path = str(arguments.get("path", arguments.get("file_path", "unknown")))
     changed = {}
     for name in _TEXTS:
         text = arguments.get(name)
-        if not isinstance(text, str) or kept_under(text) is not None:
+        if not isinstance(text, str) or pointer_path(text) is not None:
             continue
         # A pointer takes at least its words, the path twice and the preview.
         pointer = _pointer(name, path, "", text)
@@ -129,10 +129,10 @@ def _longest_path(tool: str) -> int:
     return len("/tool_inputs/") + len(tool) + len("_20250101_000000_12345678_0123456789abcdef.txt")
 
 
-def _short_result(result: Result, tool: str, keep: Keep) -> str | None:
-    whole = filed(result.outcome)
+def _short_result(result: ResultPart, tool: str, keep: Keep) -> str | None:
+    whole = as_file(result.outcome)
     if whole is None or len(whole.text) <= _LONG_RESULT:
         return None
-    if kept_under(whole.text) is not None or replaced_by(whole.text) is not None:
+    if pointer_path(whole.text) is not None or file_of(whole.text) is not None:
         return None
     return f"{_DONE} Full result: {keep(tool, result.id, whole.text, whole.suffix)}]"

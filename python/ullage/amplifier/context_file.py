@@ -21,7 +21,7 @@ logger = Logger(__name__)
 _VIEWS = "views"
 
 
-class SessionFile:
+class ContextFile:
     """Writes messages and views. A caller holds ``writing``, also for what changes in memory.
 
     Args:
