@@ -46,6 +46,7 @@ BROUGHT = (
     "typing_extensions",
     "agents",
     "pydantic_ai",
+    "agent_framework",
 )
 
 # The purpose of each extra.
@@ -56,6 +57,7 @@ EXTRAS = {
     "langchain": "from ullage.langchain import ContextMiddleware; ContextMiddleware()",
     "openai-agents": "from ullage.openai_agents import ContextProvider; ContextProvider()",
     "pydantic-ai": "from ullage.pydantic_ai import ContextCapability; ContextCapability()",
+    "agent-framework": "from ullage.agent_framework import ContextMiddleware as M; M()",
     "cli": "import rich, shtab, ullage.cli",
     "yaml": "import yaml, ullage.supyagent",
     "objects": "from ullage.stores import ObjectStore; ObjectStore('memory:///')",
@@ -69,6 +71,7 @@ FIRST_PYTHON = {
     "langchain": (3, 11),
     "openai-agents": (3, 11),
     "pydantic-ai": (3, 11),
+    "agent-framework": (3, 11),
 }
 
 BARE = r"""

@@ -11,6 +11,7 @@ GUIDES = {
     "langchain": "docs/langchain.md",
     "agents": "docs/openai-agents.md",
     "pydantic_ai": "docs/pydantic-ai.md",
+    "agent_framework": "docs/agent-framework.md",
 }
 
 

@@ -1,0 +1,122 @@
+"""Agent Framework's messages as rows of Anthropic's form, and back.
+
+Each content becomes a block, which holds the content itself. So a content that the engine leaves as
+it is comes back as the same object.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import TYPE_CHECKING, Any
+
+from agent_framework import Content, Message
+
+from ullage._hosts.rows import HOST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ullage._hosts.rows import Row
+
+_ROLES = {"assistant": "assistant", "system": "system"}
+
+
+class MessageCodec:
+    """Converts the messages. Each becomes one row."""
+
+    def stamp(self, message: Message) -> tuple[Any, ...]:
+        """The contents: the framework's own strategies replace them in place."""
+        return tuple(message.contents)
+
+    def row(self, message: Message) -> Row:
+        """A message as a row."""
+        role = _ROLES.get(str(message.role), "user")
+        blocks = [_block(content) for content in message.contents]
+        return {"role": role, "content": blocks, "id": message.message_id}
+
+    def message(self, row: Row, original: Message | None) -> Message:
+        """A row that the engine made or changed."""
+        content = row["content"]
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        contents = [_content(block) for block in content]
+        results = [c.type == "function_result" for c in contents]
+        role = "tool" if results and all(results) else row["role"]
+        known = original is not None and str(original.role) == role
+        changed = copy.copy(original) if known and original is not None else Message(role)
+        changed.contents = contents
+        return changed
+
+    def dump(self, row: Row) -> Row:
+        """A row as JSON-like data, without what the engine has taken out of its contents."""
+        return _mapped(row, lambda block: _content(block).to_dict())
+
+    def load(self, row: Row) -> Row:
+        """A row of such data."""
+        return _mapped(row, lambda block: Content.from_dict(block[HOST]))
+
+
+def _mapped(row: Row, content_of: Callable[[dict[str, Any]], Any]) -> Row:
+    content = row["content"]
+    if isinstance(content, str):
+        return row
+    blocks = [{**block, HOST: content_of(block)} if HOST in block else block for block in content]
+    return {**row, "content": blocks}
+
+
+def _block(content: Content) -> dict[str, Any]:
+    kind = content.type
+    if kind == "function_call":
+        call = {"type": "tool_use", "id": content.call_id, "name": content.name}
+        return {**call, "input": content.parse_arguments() or {}, HOST: content}
+    if kind == "function_result":
+        result = {"type": "tool_result", "tool_use_id": content.call_id}
+        return {**result, "content": _returned(content), HOST: content}
+    if kind == "text_reasoning":
+        # Encrypted reasoning stays with the call behind it, as signed thinking does.
+        signature = content.protected_data or content.id or ""
+        text = content.text or ""
+        return {"type": "thinking", "thinking": text, "signature": signature, HOST: content}
+    if kind in {"data", "uri"} and (content.media_type or "").startswith("image/"):
+        source = {"type": "url", "url": content.uri}
+        return {"type": "image", "source": source, HOST: content}
+    return {"type": "text", "text": _said(content), HOST: content}
+
+
+def _content(block: dict[str, Any]) -> Content:
+    own: Content | None = block.get(HOST)
+    kind = block["type"]
+    if kind == "tool_use" and own is not None:
+        if own.parse_arguments() == block["input"]:
+            return own
+        return Content.from_function_call(
+            own.call_id or "", own.name or "", arguments=block["input"]
+        )
+    if kind == "tool_result":
+        text = _text(block.get("content"))
+        if own is not None and _returned(own) == text:
+            return own
+        return Content.from_function_result(block["tool_use_id"], result=text)
+    if own is None or (kind == "text" and block["text"] != _said(own)):
+        return Content.from_text(block["text"])
+    return own
+
+
+def _said(content: Content) -> str:
+    """The text of a content, or what it takes in a request."""
+    if isinstance(content.text, str):
+        return content.text
+    return json.dumps(content.to_dict(), default=str, sort_keys=True)
+
+
+def _returned(content: Content) -> str:
+    result = content.result
+    return result if isinstance(result, str) else json.dumps(result, default=str)
+
+
+def _text(content: Any) -> str:
+    """The text of a result: a string, or blocks of text."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(block.get("text", "") for block in content or ())
