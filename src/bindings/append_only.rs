@@ -20,9 +20,9 @@ use crate::wire::Format;
 /// millionths of a second. The one that was not counted for longest is forgotten.
 const CONVERSATIONS: usize = 256;
 
-/// The longest list of which every message is compared on every turn, which takes a thirtieth of a millisecond. Of a longer
-/// one those are compared that are sampled, as long as it is the very list that the host gave before and nothing was
-/// compacted since.
+/// The longest list of which every message is compared on every turn, which takes a thirtieth of a millisecond. Of a
+/// longer one those are compared that are sampled, as long as it is the very list that the host gave before and nothing
+/// was compacted since.
 const COMPARED: usize = 10_000;
 
 /// Messages that are compared before the others: most lists that differ differ in one of them.
@@ -52,8 +52,8 @@ pub struct Counted {
     pub settled: Settled,
 }
 
-/// The messages before the last ones that belong together: an answer to the last calls may come next, and where every result
-/// has an entry of its own, those in a row are one message.
+/// The messages before the last ones that belong together: an answer to the last calls may come next, and where every
+/// result has an entry of its own, those in a row are one message.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Settled {
     /// Their entries in the list.
@@ -217,7 +217,8 @@ impl fmt::Debug for KnownLists {
 
 impl KnownLists {
     /// The entries of `list` now, with what was counted of the first of them, and how many these were. It is forgotten
-    /// until it is remembered again. O(new entries), and one pointer for each of the others in a list of bounded length.
+    /// until it is remembered again. O(new entries), and one pointer for each of the others in a list of bounded
+    /// length.
     ///
     /// # Errors
     /// `MemoryError` if there is no memory for the entries.
@@ -247,7 +248,7 @@ impl KnownLists {
             }
             known.push(CountedList { entries, counted });
         }
-        // After the lock: with the last reference to a message, code of the host may run.
+        // After the lock, because dropping the last reference to a message may run code of the host.
         drop(oldest);
     }
 

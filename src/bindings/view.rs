@@ -37,8 +37,8 @@ use known::{Histories, KnownHistory, Ready, Shows};
 pub use request::PyViewRequest;
 use request::{Due, outputs};
 
-/// Calls without an answer that are pinned, the newest: as many approvals and long-running tools as an agent waits for at
-/// a time. Older ones were interrupted, and nobody will answer them.
+/// The newest calls without an answer, which are pinned: as many approvals and long-running tools as an agent waits for
+/// at a time. Older calls were interrupted, and nobody will answer them.
 const AWAITED: usize = 8;
 
 #[pyclass(frozen, name = "View", module = "ullage._core")]
@@ -90,17 +90,17 @@ impl PyView {
         })
     }
 
-    /// The request for a history that goes on where the last one ended, where it needs neither repair nor compaction;
-    /// `None` where that is not known without reading everything.
+    /// Returns the request for a history that continues the last one, if it needs neither repair nor compaction; `None`
+    /// if that is not known without reading everything.
     #[pyo3(signature = (history, *, budget, fixed))]
     fn next(&self, history: &Bound<'_, PyAny>, budget: Option<Amount>, fixed: usize) -> PyResult<Option<Py<PyList>>> {
         let Ok(history) = history.cast::<PyList>() else { return Ok(None) };
         self.continued(&history.get_slice(0, history.len()), self.room(budget, fixed))
     }
 
-    /// The request for a history: ready to be sent, or to be compacted first.
+    /// Returns the request for a history: ready to send, or to be compacted first.
     ///
-    /// With `hard` it does not wait for the high mark. With `is_sent` false the view does not take it for one that is sent.
+    /// With `hard` it does not wait for the high mark. If `is_sent` is false, the view does not count it as sent.
     #[pyo3(signature = (history, *, budget, fixed, pins, transient, hard, is_sent))]
     #[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)] // A list arrives as a `Vec`; keywords in Python.
     fn request(
@@ -124,7 +124,7 @@ impl PyView {
         PyView::whole(slf, &history, room, &pins, hard, is_sent)
     }
 
-    /// Learns from the answer to the last request: what the provider counted, and what of that it read from its cache.
+    /// Learns from the answer to the last request: the provider's count, and the part read from its cache.
     #[pyo3(signature = (reported, *, cached))]
     fn observe(&self, reported: Amount, cached: Option<Amount>) -> bool {
         self.view.lock().answered();
@@ -141,7 +141,7 @@ impl PyView {
         self.view.lock().answered();
     }
 
-    /// Notes that the last request was refused, as one of so many tokens where the provider says so.
+    /// Notes that the last request was refused, with the provider's count if it is known.
     #[pyo3(signature = (tokens))]
     fn refused(&self, tokens: Option<Amount>) {
         let Some(sent) = *self.sent.lock() else { return };
@@ -151,7 +151,7 @@ impl PyView {
         self.view.lock().refused(sent.total);
     }
 
-    /// Another view with the same decisions.
+    /// Returns another view with the same decisions.
     fn fork(&self, py: Python<'_>) -> PyView {
         PyView {
             engine: self.engine.clone_ref(py),
@@ -164,7 +164,7 @@ impl PyView {
         }
     }
 
-    /// The places in a history at which a request was made for it: before each answer of the model.
+    /// Returns the places in a history where a request was made: before each answer of the model.
     fn requests(&self, history: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         let engine = self.engine.get();
         let (format, _) = engine.demands_of(history)?;
@@ -176,7 +176,7 @@ impl PyView {
         Ok(answers.map(|message| conversation.entry(message)).collect())
     }
 
-    /// Lets go of the last requests. What was decided stays.
+    /// Releases the last requests. Decisions stay.
     fn release(&self) {
         self.histories.clear();
     }
@@ -197,7 +197,7 @@ impl PyView {
         self.sent.lock().map(|sent| sent.total)
     }
 
-    /// The view as data, and the messages beside it that are not in the history.
+    /// Returns the view as data, and its messages that are not in the history.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Vec<Py<PyAny>>)> {
         let (mut messages, mut places) = (Vec::new(), HashMap::new());
         let state = self.view.lock().state(|made| {
@@ -216,7 +216,7 @@ impl PyView {
         Room { ceiling: self.view.lock().ceiling(), has_marks: true, ..room(budget, fixed) }
     }
 
-    /// The request for a history that goes on where the last one ended, and needs neither repair nor compaction. O(new
+    /// Returns the request for a history that continues the last one and needs neither repair nor compaction. O(new
     /// messages), and one pointer for each of the others.
     fn continued(&self, history: &Bound<'_, PyList>, room: Room) -> PyResult<Option<Py<PyList>>> {
         let Some(mut known) = self.histories.take(history) else { return Ok(None) };
@@ -236,7 +236,7 @@ impl PyView {
         Ok(request)
     }
 
-    /// A request with the newest messages of a history at its end; `None` where it needs repair or compaction.
+    /// Returns a request with the newest messages of a history at its end; `None` if it needs repair or compaction.
     fn appended(&self, ready: Ready, history: &Bound<'_, PyList>, room: Room) -> PyResult<Option<Ready>> {
         let list = ready.list.bind(history.py());
         let new = history.get_slice(ready.entries, history.len());
@@ -251,7 +251,7 @@ impl PyView {
         Ok(is_idle.then(|| Ready { entries: history.len(), counted: size, ..ready }))
     }
 
-    /// Reads the messages of a history that are new. Returns the reading where it is of the whole history.
+    /// Reads the new messages of a history. Returns the reading if it is of the whole history.
     fn read(&self, known: &mut KnownHistory, history: &Bound<'_, PyList>) -> PyResult<Option<Reading<PyText>>> {
         let engine = self.engine.get();
         let count = known.prefixes.len();
@@ -260,7 +260,7 @@ impl PyView {
             if new.is_empty() {
                 return Ok(None);
             }
-            // Messages that cannot be read by themselves are read with the rest, whose error says where they are.
+            // Messages that cannot be read alone are read with the rest, because that error has their indices.
             if let Ok(reading) = engine.read_as(new.as_any(), known.format, &[]) {
                 known.read(&reading.conversation);
                 return Ok(None);
@@ -272,7 +272,7 @@ impl PyView {
         Ok(Some(reading))
     }
 
-    /// The request for any history. O(length of the history) at memory speed.
+    /// Returns the request for any history. O(length of the history) at memory speed.
     fn whole(
         handle: &Bound<'_, PyView>,
         history: &History<'_>,
@@ -302,12 +302,12 @@ impl PyView {
             let view::Request { compaction, is_cut } = view.request(room.budget, &prefixes, asked);
             if is_cut && is_sent {
                 forgotten = Some(view.compacted(room.budget, compaction.clone(), &prefixes));
-                // Requests that are kept may show another compaction of the same history.
+                // Remembered requests may have another compaction of the same history.
                 compactions = own.compactions.fetch_add(1, Ordering::AcqRel) + 1;
             }
             compaction
         };
-        // After the lock: with the last reference to a message, code of the host may run.
+        // After the lock, because dropping the last reference to a message may run code of the host.
         drop(forgotten);
         let is_untouched = pieces.is_empty() && history.transient.is_empty();
         let mut units = Units::of(pieces, prefixes.len(), history.transient());
@@ -325,7 +325,7 @@ impl PyView {
             let entries = PyNode::reading(&list, rewrite)?;
             awaited = open_calls(&reading.conversation, &repaired.changes, &entries);
             is_made = entries.iter().map(|entry| !entry.is_same).collect();
-            // Later messages decide to which of several calls with one id a result belongs.
+            // Later messages decide which of several calls with one id gets a result.
             is_lasting &= Pairs::of(&reading.conversation).repeated().is_empty();
             repairs = repaired.repairs.into_iter().map(|done| done.what).collect();
             units = units.repaired(outputs(entries));
@@ -352,7 +352,7 @@ impl PyView {
         if is_sent {
             *own.sent.lock() = Some(counted);
         }
-        // Nothing goes on from a request that is compacted next.
+        // A request that is compacted next is not continued.
         if is_sent && !is_due && is_lasting {
             let shows = Shows { budget: room.budget, left: unscaled, compactions };
             known.keep(shows, &units, &list, counted);
@@ -386,8 +386,8 @@ pub fn share_compactions(one: Amount, other: Amount) -> bool {
     view::share_compactions(Some(one.0), Some(other.0))
 }
 
-/// The messages with calls that wait, and the answers in the same list that say so. Those are written with each request,
-/// until there is a real answer.
+/// Returns the messages with waiting calls, and their placeholder answers, which each request has until the real answer
+/// comes.
 fn waiting(conversation: &Conversation<PyText>, awaited: &[usize], is_made: &[bool]) -> Vec<usize> {
     let mut messages: Vec<usize> = awaited.iter().filter_map(|place| conversation.message_of(*place)).collect();
     if !messages.is_empty() {

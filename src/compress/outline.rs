@@ -22,7 +22,7 @@ pub enum Rank {
     Alarm,
     /// Belongs to a failure, or reports one like another.
     Failure,
-    /// Says what the whole is or came to: a header, a summary, a signature.
+    /// Describes the whole text: a header, a summary, a signature.
     Key,
     /// The first of its kind, or one of few.
     Sample,
@@ -37,7 +37,7 @@ impl Rank {
     pub const ALL: [Rank; 7] =
         [Rank::Asked, Rank::Alarm, Rank::Failure, Rank::Key, Rank::Sample, Rank::Ordinary, Rank::Bulk];
 
-    /// True if the text says much the same without pieces of this rank.
+    /// True if pieces of this rank carry information that the text needs.
     pub fn is_essential(self) -> bool {
         self <= Rank::Sample
     }
@@ -55,24 +55,24 @@ pub enum Unit {
 /// The text that is written for a piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wording {
-    /// Its source, as it is.
+    /// Its source, unchanged.
     Source,
     /// Something else, which ends with a line end.
     Made(Box<str>),
-    /// The text that [`Outline::reword`] makes of its source, for texts of which few pieces are kept.
+    /// The text that [`Outline::reword`] makes of its source, for texts with few kept pieces.
     Reworded,
 }
 
 /// A part of a text that is kept whole or left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// The bytes of the text that it stands for.
+    /// The bytes of its text.
     pub source: Range<usize>,
     /// The text that is written for it.
     pub wording: Wording,
     /// Its priority.
     pub rank: Rank,
-    /// True if it reports a failure: such pieces are counted where they are left out.
+    /// True if it reports a failure. Such pieces are counted in their gap.
     pub failure_word: bool,
     /// Its contribution to the gap line if it is left out.
     pub absence: Absence,
@@ -85,17 +85,17 @@ pub struct Piece {
 pub enum Essence {
     /// As its rank says.
     ByRank,
-    /// It is left out, whatever the budget, and counted: enough pieces like it are kept.
+    /// It is left out with any budget, and counted, because enough similar pieces are kept.
     Counted,
 }
 
 /// The contribution of a missing piece to a gap line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absence {
-    /// A line says how much is left out.
+    /// A line has the size of the gap.
     Marked,
-    /// Nothing, since a heading tells how much there is: the lines of context of a hunk, the entries of a folder. One
-    /// that reports a failure is marked anyway.
+    /// No line, because a heading has the count: the context of a hunk, the entries of a folder. A piece that reports a
+    /// failure is marked anyway.
     Plain,
 }
 
@@ -105,34 +105,34 @@ pub struct Outline<'a> {
     pub unit: Unit,
     /// The pieces. Their sources follow one another and cover the text.
     pub pieces: Vec<Piece>,
-    /// The number that the first line has in the file that it is from, where the lines are numbered and not from 1.
+    /// The number of the first line in its file, if the lines are numbered and do not begin with 1.
     pub first_number: Option<usize>,
     reword: Option<Box<Reword<'a>>>,
 }
 
-/// Makes the text of a piece of its source; it must end with a line end.
+/// Makes the text of a piece from its source. The text must end with a line end.
 type Reword<'a> = dyn Fn(&str) -> String + 'a;
 
 impl Piece {
-    /// True if a line must be where it is left out.
+    /// True if a missing piece needs a line in its gap.
     pub fn is_marked(&self) -> bool {
         self.absence == Absence::Marked || self.failure_word
     }
 }
 
 impl<'a> Outline<'a> {
-    /// An outline without pieces yet.
+    /// Returns an outline without pieces.
     pub fn of(unit: Unit) -> Outline<'a> {
         Outline { unit, pieces: Vec::new(), first_number: None, reword: None }
     }
 
-    /// The outline, with what makes the text of the pieces of [`Outline::push_reworded`].
+    /// Returns the outline with a function for the pieces of [`Outline::push_reworded`].
     #[must_use]
     pub fn rewording(self, reword: impl Fn(&str) -> String + 'a) -> Outline<'a> {
         Outline { reword: Some(Box::new(reword)), ..self }
     }
 
-    /// Adds `source` as it is.
+    /// Adds `source` unchanged.
     pub fn push(&mut self, source: Range<usize>, rank: Rank, failure_word: bool) {
         self.pieces.push(Piece {
             source,
@@ -156,7 +156,7 @@ impl<'a> Outline<'a> {
         });
     }
 
-    /// Adds what will be made of `source` if it is kept.
+    /// Adds a piece whose text is made from `source` if it is kept.
     pub fn push_reworded(&mut self, source: Range<usize>, rank: Rank, failure_word: bool) {
         self.pieces.push(Piece {
             source,
@@ -168,8 +168,9 @@ impl<'a> Outline<'a> {
         });
     }
 
-    /// Adds a line of `text` with its line end; a long one in slices, of which those that hold one of `failure_words` (offsets
-    /// in `text`, sorted) and the first have `rank`, and the others are ordinary if the line reports a failure. O(line).
+    /// Adds a line of `text` with its line end; a long one in slices. The first slice, and slices with one of
+    /// `failure_words` (sorted offsets in `text`), have `rank`. The others are ordinary if the line reports a failure.
+    /// O(line).
     pub fn push_line(&mut self, text: &str, line: Range<usize>, rank: Rank, failure_words: &[usize]) {
         if line.len() <= LONGEST_LINE {
             self.push(line, rank, !failure_words.is_empty());
@@ -190,17 +191,17 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// Has nothing said about the pieces from `first` on where they are left out, except for failures.
+    /// Removes the gap lines of the pieces from `first` on, except for failures.
     pub fn unmark(&mut self, first: usize) {
         self.pieces[first..].iter_mut().for_each(|piece| piece.absence = Absence::Plain);
     }
 
-    /// Has the pieces from `first` on counted, since enough pieces like them are kept.
+    /// Makes the pieces from `first` on counted, because enough similar pieces are kept.
     pub fn count(&mut self, first: usize) {
         self.pieces[first..].iter_mut().for_each(|piece| piece.essence = Essence::Counted);
     }
 
-    /// The text of a piece.
+    /// Returns the text of a piece.
     pub fn text_of<'t>(&'t self, text: &'t str, piece: usize) -> Cow<'t, str> {
         let Piece { source, wording, .. } = &self.pieces[piece];
         match (wording, &self.reword) {
@@ -217,7 +218,7 @@ impl fmt::Debug for Outline<'_> {
     }
 }
 
-/// The lines of `text`, each with its line end, as byte ranges.
+/// Returns the lines of `text`, each with its line end, as byte ranges.
 pub fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut start = 0;
     text.split_inclusive('\n').map(move |line| {

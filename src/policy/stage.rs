@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One step of compaction. Their order in [`Policy::stages`](super::Policy::stages) is the order in which they run.
+/// One step of compaction. Steps run in the order of [`Policy::stages`](super::Policy::stages).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StageName {
@@ -10,20 +10,20 @@ pub enum StageName {
     Offload,
     /// Shortens long tool results where they are.
     Compress,
-    /// Leaves a line in place of what is superseded: said again, out of date, or in a file by now.
+    /// Leaves a line in place of superseded content: repeated, outdated, or written to a file.
     Prune,
     /// Removes the oldest messages.
     Window,
-    /// Keeps, of all that the others take away, the lines that are most likely needed.
+    /// Keeps the removed lines that will most likely be needed.
     Digest,
-    /// Says in a few words what was in them, where the engine has a summarizer.
+    /// Adds a summary of the removed messages, if the engine has a summarizer.
     Summarize,
-    /// Shortens what must stay, where the budget cannot be met in any other way.
+    /// Shortens messages that must stay, if the budget cannot be met in any other way.
     Trim,
 }
 
 impl StageName {
-    /// Why the stage does what it does, for people.
+    /// The reason for the stage's edits, for people.
     pub fn reason(self) -> &'static str {
         match self {
             StageName::Offload => "an older tool result; its preview and reference stay",

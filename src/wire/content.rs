@@ -1,4 +1,4 @@
-//! Messages of a role and a content, and content that is a string or a list of blocks: what formats share in reading.
+//! Reads messages of a role and a content, and content that is a string or a list of blocks, for several formats.
 
 pub(super) mod write;
 
@@ -10,7 +10,7 @@ use super::node::{Bytes, Kind, MAX_DEPTH, Node};
 use crate::error::{Error, Result, shown};
 use crate::message::{Item, Outcome, Part, Pin, Role, Signature};
 
-/// Refuses what is no message.
+/// Refuses a value that is not a message.
 pub(super) fn check_map<N: Node>(entry: &N, index: usize) -> Result<()> {
     if entry.kind() == Kind::Map {
         return Ok(());
@@ -19,8 +19,8 @@ pub(super) fn check_map<N: Node>(entry: &N, index: usize) -> Result<()> {
     Err(bad(index, problem, "give a dict with `role` and `content`"))
 }
 
-/// Refuses a message with calls beside its content, where calls are blocks: they would be neither counted nor kept
-/// with their results. An object is not asked: it takes long to say that it has no such field.
+/// Refuses a message with calls beside its content in a format where calls are blocks. They would be neither counted
+/// nor kept with their results. Objects are not checked, because looking up a missing attribute is slow.
 pub(super) fn refuse_calls_beside<N: Node>(entry: &N, index: usize, format: Format) -> Result<()> {
     let beside = entry.field_count().and_then(|_| entry.present(Key::ToolCalls));
     match beside.and_then(|calls| calls.length()) {
@@ -37,7 +37,7 @@ pub(super) fn bad(index: usize, problem: String, remedy: &str) -> Error {
     Error::Message { index, problem, remedy: remedy.to_owned() }
 }
 
-/// The role of a message, by the names that its format has for it.
+/// Returns the role of a message by its format's names.
 pub(super) fn role_of<N: Node>(entry: &N, index: usize, names: &[(&str, Role)]) -> Result<Role> {
     let role = field(entry, Key::Role);
     if let (None, Some((what, remedy))) = (&role, mistaken(entry)) {
@@ -46,7 +46,7 @@ pub(super) fn role_of<N: Node>(entry: &N, index: usize, names: &[(&str, Role)]) 
     role_named(role.as_deref(), index, names)
 }
 
-/// Recognizes an entry without a role, and says what to give in its place.
+/// Recognizes an entry without a role, and returns what to pass instead.
 fn mistaken<N: Node>(entry: &N) -> Option<(&'static str, &'static str)> {
     /// The types of `LangChain`'s messages.
     const LANGCHAIN: [&str; 7] = ["human", "ai", "system", "tool", "function", "AIMessageChunk", "HumanMessageChunk"];
@@ -71,7 +71,7 @@ fn mistaken<N: Node>(entry: &N) -> Option<(&'static str, &'static str)> {
     None
 }
 
-/// The same for a format that has read the name already.
+/// Returns the same for a format that has already read the name.
 pub(super) fn role_named(role: Option<&str>, index: usize, names: &[(&str, Role)]) -> Result<Role> {
     let known = || names.iter().map(|(name, _)| format!("'{name}'")).collect::<Vec<_>>().join(" or ");
     let Some(role) = role else {
@@ -102,7 +102,7 @@ pub(super) fn pin_of<N: Node>(entry: &N) -> Pin {
     if flag.is_some_and(|flag| flag.is_true()) { Pin::Pinned } else { Pin::Free }
 }
 
-/// The parts of a content: of a string its texts, of a list what `read` makes of each block.
+/// Returns the parts of a content: the texts of a string, or the result of `read` for each block of a list.
 pub(super) fn read_content<N: Node>(
     content: &N,
     role: Role,
@@ -115,14 +115,14 @@ pub(super) fn read_content<N: Node>(
     }
 }
 
-/// The content of a message that must have one.
+/// Returns the content of a message that must have one.
 pub(super) fn required_content<N: Node>(entry: &N, index: usize) -> Result<N> {
     entry.present(Key::Content).ok_or_else(|| {
         bad(index, "its content is missing or None".to_owned(), "give a string or a list of content blocks")
     })
 }
 
-/// The items of a result whose content is a string, a list of blocks, or nothing.
+/// Returns the items of a result whose content is a string, a list of blocks, or nothing.
 pub(super) fn read_items<N: Node>(
     content: Option<&N>,
     index: usize,
@@ -135,7 +135,7 @@ pub(super) fn read_items<N: Node>(
     }
 }
 
-/// Reads each block of a list; says which one is no block.
+/// Reads each block of a list. The error names an entry that is not a block.
 pub(super) fn read_list<N: Node, P>(
     content: &N,
     index: usize,
@@ -153,7 +153,7 @@ pub(super) fn read_list<N: Node, P>(
     Ok(parts)
 }
 
-/// True if there is a signature; an empty one is none.
+/// Returns `Signed` for a signature that is not empty.
 pub(super) fn signed_by<N: Node>(signature: Option<N>) -> Signature {
     let says = |signature: N| match signature.byte_length() {
         Some(length) => length > 0,
@@ -162,7 +162,7 @@ pub(super) fn signed_by<N: Node>(signature: Option<N>) -> Signature {
     if signature.is_some_and(says) { Signature::Signed } else { Signature::Unsigned }
 }
 
-/// The text of a field.
+/// Returns the text of a field.
 pub(super) fn field<N: Node>(block: &N, key: Key) -> Option<N::Text> {
     block.get(key).and_then(|value| value.text())
 }
@@ -173,8 +173,8 @@ pub(super) fn required_text<N: Node>(block: &N, key: Key, what: &str, index: usi
     })
 }
 
-/// The id of a call or a result; empty where there is none, as in Gemini's format and in `LangChain`'s calls of models that
-/// give none: place and tool say then what belongs together.
+/// Returns the id of a call or a result; empty if there is none, as in Gemini's format and in `LangChain`'s calls of
+/// some models. Calls and results are then matched by place and tool.
 pub(super) fn id_or_none<N: Node>(holder: &N, key: Key, what: &str, index: usize) -> Result<N::Text> {
     match holder.present(key) {
         None => Ok(String::new().into()),
@@ -182,7 +182,7 @@ pub(super) fn id_or_none<N: Node>(holder: &N, key: Key, what: &str, index: usize
     }
 }
 
-/// The arguments of a call as compact JSON; empty where there are none.
+/// Returns the arguments of a call as compact JSON; empty if there are none.
 pub(super) fn rendered<N: Node>(call: &N, key: Key) -> Result<N::Text> {
     match call.get(key) {
         Some(input) => input.rendered(),
@@ -190,7 +190,7 @@ pub(super) fn rendered<N: Node>(call: &N, key: Key) -> Result<N::Text> {
     }
 }
 
-/// The same of arguments that may be a text of JSON.
+/// Returns the same for arguments that may be JSON text.
 pub(super) fn arguments<N: Node>(arguments: Option<N>) -> Result<N::Text> {
     match arguments {
         None => Ok(String::new().into()),
@@ -204,14 +204,14 @@ pub(super) fn arguments<N: Node>(arguments: Option<N>) -> Result<N::Text> {
     }
 }
 
-/// A structured result. Bytes whole: this text is what is stored when the item is shortened.
+/// Returns a structured result with whole bytes, because this text is stored when the item is shortened.
 pub(super) fn json_item<N: Node>(value: &N) -> Result<Item<N::Text>> {
     let mut text = String::new();
     value.render(&mut text, Bytes::Whole, MAX_DEPTH)?;
     Ok(Item::Json(text.into()))
 }
 
-/// The value that is an item of a result with this content: a string is one item.
+/// Returns the value of an item of a result with this content. A string is one item.
 pub(super) fn item_of<N: Node>(content: &N, item: usize) -> Option<N> {
     match content.at(item) {
         Some(item) => item.get(Key::Text),

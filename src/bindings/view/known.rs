@@ -16,8 +16,8 @@ use crate::view::{Prefixes, Units};
 use crate::wire::Format;
 use crate::working_copy::requests;
 
-/// Histories that are kept, and requests for each of them. Two models may take turns; with more than these, each request
-/// reads its history again.
+/// Histories that are kept, and requests for each of them. Two models may take turns; with more than these, each
+/// request reads its history again.
 const KEPT: usize = 4;
 
 /// The compaction that a request shows.
@@ -74,8 +74,8 @@ impl KnownHistory {
         self.entries.len()
     }
 
-    /// Takes in the messages that came at the end of a history. False where a change of them would not be noticed. O(new
-    /// messages).
+    /// Takes in the messages that came at the end of a history. False where a change of them would not be noticed.
+    /// O(new messages).
     pub fn follow(&mut self, history: &Bound<'_, PyList>) -> PyResult<bool> {
         let new = history.get_slice(self.entries.len(), history.len());
         self.entries.follow(history)?;
@@ -100,8 +100,8 @@ impl KnownHistory {
         Some(self.ready.remove(at))
     }
 
-    /// Keeps a request for all that is known, unless a later message may change a repair in it: a call gets its result late,
-    /// two messages of the user become one.
+    /// Keeps a request for all that is known, unless a later message may change a repair in it: a call gets its result
+    /// late, two messages of the user become one.
     pub fn keep(&mut self, shows: Shows, units: &Units<Made>, list: &Bound<'_, PyList>, counted: Counted) {
         if units.repaired_end() <= counted.settled.entries {
             let list = list.get_slice(0, list.len()).unbind();
@@ -146,7 +146,7 @@ impl Histories {
             }
             all.push(known);
         }
-        // After the lock: with the last reference to a message, code of the host may run.
+        // After the lock, because dropping the last reference to a message may run code of the host.
         drop(oldest);
     }
 

@@ -80,8 +80,8 @@ impl PyViewRequest {
         self.due.as_ref().map(|due| due.reading.get().pins()).unwrap_or_default()
     }
 
-    /// Maps these messages of the request to places in the history, for an error that names them. A message of ullage stands for
-    /// several messages of the history; the first of them is its place.
+    /// Maps these messages of the request to places in the history, for an error that names them. A message of ullage
+    /// stands for several messages of the history; the first of them is its place.
     #[allow(clippy::needless_pass_by_value)] // A list arrives as a `Vec`.
     fn places(&self, messages: Vec<usize>) -> Vec<usize> {
         let Some(due) = &self.due else { return messages };
@@ -141,7 +141,7 @@ impl Due {
         let counted = view.count(py, &reading);
         let compaction = Compaction { pieces: units.pieces(), left: counted.unscaled, asked: self.asked };
         let forgotten = view.view.lock().compacted(self.budget, compaction, &self.prefixes);
-        // After the lock: with the last reference to a message, code of the host may run.
+        // After the lock, because dropping the last reference to a message may run code of the host.
         drop(forgotten);
         let compactions = view.compactions.fetch_add(1, Ordering::AcqRel) + 1;
         *view.sent.lock() = Some(counted);
@@ -156,8 +156,8 @@ impl Due {
     }
 }
 
-/// Has new messages stand for all that is gone between the unchanged ones around them, together. One by one, all but the
-/// last would stand for nothing, and be shown of every history that goes on from there.
+/// Has new messages stand for all that is gone between the unchanged ones around them, together. One by one, all but
+/// the last would stand for nothing, and be shown of every history that goes on from there.
 fn stand_for_gaps(outputs: &mut [Output<Made>], messages: usize) {
     let mut end = messages;
     let mut ends = vec![messages; outputs.len()];

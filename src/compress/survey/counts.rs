@@ -7,13 +7,13 @@ use serde_json::{Map, Value as Json};
 
 use super::text::truncated;
 
-/// Values that are told apart; of more only their number is worth knowing.
+/// Values that are counted separately. If there are more, only their number is useful.
 const TOLD_APART: usize = 10_000;
 
 /// Characters of a value that are shown.
 const SHOWN: usize = 120;
 
-/// Values and how often they occur.
+/// Values and their counts.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     known: HashMap<String, (usize, usize), RandomState>,
@@ -21,7 +21,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Counts a value. Once there are too many, one that is new is let go.
+    /// Counts a value. If there are too many, a new one is dropped.
     pub(super) fn add(&mut self, value: String) {
         let turn = self.known.len();
         if let Some((count, _)) = self.known.get_mut(&value) {
@@ -38,7 +38,7 @@ impl Counts {
         (self.known.len(), self.is_full)
     }
 
-    /// The most frequent, those that came first before others.
+    /// Returns the most frequent values, earlier ones first if counts are equal.
     pub(super) fn most(&self, named: usize) -> Map<String, Json> {
         let mut all: Vec<(&String, usize, usize)> =
             self.known.iter().map(|(value, (count, turn))| (value, *count, *turn)).collect();

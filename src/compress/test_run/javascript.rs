@@ -4,7 +4,7 @@ use super::super::outline::Rank;
 use super::super::ranked::{RankedLines, Reports};
 use super::status::{Status, status};
 
-/// Marks what the runners printed.
+/// Ranks the lines of these runners.
 pub(super) fn mark(run: &mut RankedLines<'_>) {
     let mut in_failure = false;
     for index in 0..run.len() {
@@ -45,7 +45,7 @@ fn is_failure(line: &str, trimmed: &str) -> bool {
         || (trimmed.starts_with("FAIL ") && line.len() > "FAIL ".len())
 }
 
-/// The lines about the whole at the end.
+/// True for a line of the totals at the end.
 fn is_total(line: &str) -> bool {
     let starts = ["Test Suites: ", "Tests: ", "Snapshots: ", "Time: ", "Test Files  ", "Tests  ", "Duration  "];
     let is_node = |line: &str| {

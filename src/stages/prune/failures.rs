@@ -1,4 +1,4 @@
-//! A failed call and the same call that went well later.
+//! Failed calls that succeeded later.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ enum Target<'a> {
     Question(u128),
 }
 
-/// Every output of a failed call that went well later, oldest first. O(answers).
+/// Returns every output of a failed call that succeeded later, oldest first. O(answers).
 pub(super) fn find(answers: &[CallAnswer<'_>]) -> Vec<SupersededOutput> {
     let mut went_well: HashMap<(&str, Target<'_>), usize, RandomState> = HashMap::default();
     let mut found = Vec::new();
@@ -45,7 +45,7 @@ fn target<'b>(answer: &'b CallAnswer<'_>) -> Target<'b> {
     }
 }
 
-/// A command without the folder that it goes to first and without what shortens its output.
+/// Returns a command without a leading change of folder, and without pipes that shorten its output.
 pub(super) fn bare(command: &str) -> &str {
     let command = command.trim();
     let command = match command.split_once("&&") {

@@ -19,8 +19,8 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// Artifacts that stay by default. This number and the next are those that an agent with a folder of outputs has been
-    /// running with.
+    /// Artifacts that stay by default. This number and the next are those that an agent with a folder of outputs has
+    /// been running with.
     pub const KEEP: usize = 100;
 
     /// The default number of artifacts above which the folder is cleaned.
@@ -41,35 +41,36 @@ impl Default for Retention {
 /// The artifacts that a cleaning spares beside those in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sparing {
-    /// References that other conversations of this store hold: see [`FileStore::clean`].
+    /// References of other conversations of this store: see [`FileStore::clean`].
     Own,
-    /// Nothing: the caller names all that is in use.
+    /// Nothing, because the caller names all references in use.
     Nothing,
 }
 
 impl FileStore {
-    /// True if there are more artifacts than [`FileStore::clean`] leaves alone, as far as it is known. O(1).
+    /// True if a cleaning is due, as far as the number of artifacts is known. O(1).
     pub fn is_above_limit(&self) -> bool {
         self.retention.is_some_and(|retention| self.state.lock().index.len() > retention.clean_above)
     }
 
-    /// Removes the oldest artifacts beyond the newest `keep`, if there are more than `clean_above`; says which. What is
-    /// stored again becomes new.
+    /// Removes all artifacts except the newest `keep`, if there are more than `clean_above`, and returns the removed
+    /// ones. An artifact that is stored again becomes new.
     ///
-    /// Never removes what can be reached from the texts in `live`, which are those of one conversation: the references in
-    /// them, and the references in stored content that can be reached. [`Sparing::Own`] also spares what can be reached from
-    /// other conversations: the 256 that were cleaned last, as they were then, and the 4,096 references that were put or
-    /// returned last and that no cleaning has seen in a conversation. A store knows only its own calls, so if several
-    /// processes write to one folder, give each conversation a session.
+    /// Never removes artifacts that can be reached from `live`, the texts of one conversation: the references in them,
+    /// and those in stored content behind them. [`Sparing::Own`] also spares artifacts of other conversations: the 256
+    /// that were cleaned last, and the 4,096 references that were put or returned last and that no cleaning has seen in
+    /// a conversation. A store knows only its own calls, so if several processes write to one folder, give each
+    /// conversation a session.
     ///
-    /// Reads what can be reached, each artifact once in the life of the store.
+    /// Reads each reachable artifact once in the life of the store.
     ///
     /// # Errors
-    /// `Store` if the folder cannot be listed, or a file not be read or deleted.
+    /// `Store` if the folder cannot be listed, or a file cannot be read or deleted.
     pub fn clean<'a>(&self, live: impl IntoIterator<Item = &'a [u8]>, sparing: Sparing) -> Result<Vec<Reference>> {
         let Some(Retention { keep, clean_above }) = self.retention else { return Ok(Vec::new()) };
         let directory = self.checked_directory()?;
-        // Before the folder is listed: a conversation that is cleaned meanwhile may hold only an artifact that the list lacks.
+        // Before the folder is listed: a conversation that is cleaned meanwhile may hold only an artifact that the list
+        // lacks.
         let (_cleaning, held) = self.cleaning();
         let index = self.listed(&directory)?;
         if index.len() <= clean_above {
@@ -77,7 +78,7 @@ impl FileStore {
         }
         let mut aged: Vec<(SystemTime, &Reference, &[String])> =
             index.iter().map(|(reference, names)| (newest(&directory, names), reference, names)).collect();
-        // The newest first; what came in one moment in the order of the names, so that it is the same each time.
+        // The newest first; artifacts of one moment by name, so that the order is always the same.
         aged.sort_by(|one, two| two.cmp(one));
         let used = self.reachable(live, held, sparing, &index)?;
         let mut removed = Vec::new();
@@ -85,9 +86,9 @@ impl FileStore {
             if used.contains(reference) {
                 continue;
             }
-            // Under the lock: no thread of this process begins to put or read it between the look and the removal.
+            // Under the lock, so no thread of this process puts or reads it between the check and the removal.
             let mut state = self.state.lock();
-            // Another process may have stored it again since.
+            // Another process may have stored it again meanwhile.
             if state.is_spared(reference, sparing) || newest(&directory, names) != age {
                 continue;
             }
@@ -106,8 +107,8 @@ impl FileStore {
         Ok(removed)
     }
 
-    /// Those of the `stored` references that are in use: that can be reached from `live`, which is remembered where others
-    /// are spared, or from what others `held`.
+    /// Returns the `stored` references in use: those reached from `live` or from the references that others `held`.
+    /// `live` is remembered if others are spared.
     fn reachable<'a, 's>(
         &self,
         live: impl IntoIterator<Item = &'a [u8]>,
@@ -137,7 +138,7 @@ impl FileStore {
         Ok(used)
     }
 
-    /// Moves what can be reached from the `wanted` hashes from `unseen` to `used`.
+    /// Moves the artifacts reached from the `wanted` hashes from `unseen` to `used`.
     fn follow<'s>(
         &self,
         mut wanted: Vec<String>,
@@ -145,7 +146,7 @@ impl FileStore {
         used: &mut BTreeSet<&'s Reference>,
     ) -> Result<()> {
         while let Some(hash) = wanted.pop() {
-            // Taken out, so that each is looked at once.
+            // Taken out, so that each is visited once.
             for reference in unseen.remove(hash.as_str()).unwrap_or_default() {
                 used.insert(reference);
                 wanted.extend(self.named_in(reference)?);
@@ -154,12 +155,12 @@ impl FileStore {
         Ok(())
     }
 
-    /// The hashes that are in a stored artifact.
+    /// Returns the hashes in a stored artifact.
     fn named_in(&self, reference: &Reference) -> Result<Vec<String>> {
         if let Some(named) = self.state.lock().named.get(reference) {
             return Ok(named.clone());
         }
-        // Another cleaning may have removed it since it was listed; then it names nothing.
+        // Another cleaning may have removed it after it was listed.
         let Some(content) = self.read_stored(reference)? else { return Ok(Vec::new()) };
         let named: BTreeSet<String> = hashes(&content).map(str::to_owned).collect();
         let named: Vec<String> = named.into_iter().collect();
@@ -168,7 +169,7 @@ impl FileStore {
     }
 }
 
-/// When any of these files was last stored; what cannot be told is new, and stays.
+/// Returns the time of the newest of these files. A file of unknown age is new, and stays.
 fn newest(directory: &Path, names: &[String]) -> SystemTime {
     let ages = names.iter().map(|name| disk::modified(&directory.join(name)));
     ages.map(|age| age.unwrap_or_else(|_| disk::now())).max().unwrap_or_else(disk::now)

@@ -25,11 +25,12 @@ pub(super) const BLANKS_AND_APOSTROPHES: usize = 6;
 pub(super) const CONTRACTED: usize = 7;
 const WORDS: usize = 8;
 
-/// A combination that no byte has. It marks the first byte of three-byte letters without case: most of Chinese and
-/// Korean, which are classified without reading the other bytes.
+/// A combination that no other byte has. It marks the first byte of three-byte letters without case, such as most of
+/// Chinese and Korean. These letters are classified without reading the other bytes.
 const CASELESS_LEAD: u64 = bit(true, LOWERS) | bit(true, SPACES);
 
-/// For each byte a bit in the byte of each word that it belongs to. Of bytes beyond ASCII, only [`CASELESS_LEAD`] has any.
+/// For each byte a bit in the byte of each word that it belongs to. Of bytes beyond ASCII, only [`CASELESS_LEAD`] has
+/// any.
 static LANES: [u64; 256] = lanes();
 
 const fn lanes() -> [u64; 256] {
@@ -66,7 +67,7 @@ const fn bit(set: bool, word: usize) -> u64 {
     (set as u64) << (8 * word)
 }
 
-/// The classes of 64 bytes. A byte without one is not decided here: it is past the end of the text, say.
+/// The classes of 64 bytes. A byte without a class is not decided here; for example, it is past the end of the text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Classes {
     pub(super) words: [u64; WORDS],
@@ -152,7 +153,7 @@ const NEITHER: u8 = 5;
 /// A power of two, so that an index is known to be below it.
 const KINDS: usize = 8;
 
-/// The kind of every character of two bytes: half of the time of Cyrillic, Greek, Arabic and Hebrew was to ask for it.
+/// The kind of every two-byte character. Looking it up took half of the time for Cyrillic, Greek, Arabic and Hebrew.
 static TWO_BYTES: [u8; 0x800] = {
     let mut kinds = [SCANNED; 0x800];
     let mut code_point = 0x80;
@@ -217,7 +218,7 @@ pub(super) fn after(word: u64) -> u64 {
     word << 1
 }
 
-/// The lowest bits, so many.
+/// Returns a word with this number of lowest bits.
 #[inline]
 pub(super) fn low_bits(count: u32) -> u64 {
     if count < u64::BITS { (1 << count) - 1 } else { u64::MAX }
