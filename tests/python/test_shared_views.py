@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -178,8 +179,10 @@ class Service:
     def _serve(self, slot):
         process = self._started()
         while (job := self._jobs[slot].get()) is not None:
-            process.stdin.write(json.dumps(job) + "\n")
-            process.stdin.flush()
+            # One that failed by itself is noticed below.
+            with suppress(OSError):
+                process.stdin.write(json.dumps(job) + "\n")
+                process.stdin.flush()
             with self._lock:
                 is_killed = self._random.randrange(self._kill_one_in) == 0
                 patience, away = self._random.random() * 0.03, self._random.randrange(1, 4)

@@ -155,15 +155,23 @@ def _show(work: Progress, ended: Event) -> None:
     if console is not None and console.is_terminal:
         _draw(work, ended, console)
     while not ended.wait(LINE_EVERY):
-        note(f"ullage: {work} after {time.monotonic() - start:.0f} s")
+        note(f"ullage: {work} after {_in_words(time.monotonic() - start, work)}")
+
+
+def _in_words(seconds: float, work: Progress) -> str:
+    """The time so far, with an estimate of the time to come."""
+    if not work.done or work.total is None:
+        return f"{seconds:.0f} s"
+    return f"{seconds:.0f} s, about {seconds / work.done * (work.total - work.done):.0f} s left"
 
 
 def _draw(work: Progress, ended: Event, console: Console) -> None:
     """Draws a bar until the work has ended."""
-    from rich.progress import MofNCompleteColumn, TimeElapsedColumn
+    from rich.progress import MofNCompleteColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     columns = (*Bar.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (*columns, TimeRemainingColumn())
     # Printed results go to standard output, even while the bar is drawn.
     with Bar(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(work.what, total=work.total)

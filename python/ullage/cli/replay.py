@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ullage
 from ullage.cli.codes import FAILED, FINE, FOUND
 from ullage.cli.console import complain, progress, say_json
-from ullage.cli.conversations import read_all
+from ullage.cli.conversations import STANDARD_INPUT, read_all
+from ullage.cli.errors import CommandError
 from ullage.cli.options import (
     add_files,
     add_json,
@@ -26,6 +28,8 @@ from ullage.sessions import UnreadableSessionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ullage.replay import Replay, Sweep
 
 # The high mark of the simulated cost that the project's own figures are of.
 _COST_AT = 50_000
@@ -84,7 +88,18 @@ def add_to(commands: Any) -> None:
     )
     add("--model", help="the id of the model whose tokens are counted and paid (o200k_base)")
     add_window(parser)
+    add(
+        "--workers",
+        type=at_least(1),
+        metavar="N",
+        help="read and measure files in this many processes, each one file at a time",
+    )
+    add("--ray", action="store_true", help="the same on a cluster of Ray")
     add("--jobs", type=at_least(1), metavar="N", help="sessions at a time (one for each core)")
+    rows = add(
+        "--rows", type=Path, metavar="FILE", help="write the rows as a table: .csv or .parquet"
+    )
+    completed(rows, "file")
     add_json(parser, "print rows, cuts and costs as JSON")
     page = add("--html", type=Path, metavar="FILE", help="write a page with plots")
     completed(page, "file")
@@ -100,10 +115,11 @@ def run(options: argparse.Namespace) -> int:
         nothing to measure, 3 if a part of the sessions could not be read.
     """
     # The other commands need none of it, and it takes a while.
-    from ullage.replay import Sweep, grid, html, read_policy, replay
+    from ullage.replay import Sweep, grid, html, read_policy, table
 
-    if options.html:
-        require_new(options.html, options)
+    for new in (options.html, options.rows):
+        if new:
+            require_new(new, options)
     unread = Unread()
     policies = [read_policy(name) for name in options.policy or ["default"]]
     if options.window is not None:
@@ -119,10 +135,7 @@ def run(options: argparse.Namespace) -> int:
     )
     # A page is enough where nothing else can be shown.
     has_table = not options.json and not options.html
-    with progress("sessions") as work:
-        sessions = read_all(options.files, unread)
-        work.total = len(sessions)
-        measured = replay(sessions, sweep, jobs=options.jobs, progress=work)
+    measured = _measured(options, sweep, unread)
     unread += [
         UnreadableSessionError(session.name, session.problem) for session in measured.unreadable
     ]
@@ -130,6 +143,8 @@ def run(options: argparse.Namespace) -> int:
         say_json(measured.to_dict())
     elif has_table and measured.cuts:
         show(measured)
+    if options.rows and measured.cuts:
+        write_page(options.rows, table(measured, options.rows.suffix), options)
     if options.html and measured.cuts:
         write_page(options.html, html(measured).encode(), options)
     if not measured.cuts:
@@ -142,11 +157,39 @@ def run(options: argparse.Namespace) -> int:
     return code if measured.cuts else FAILED
 
 
+def _measured(options: argparse.Namespace, sweep: Sweep, unread: Unread) -> Replay:
+    """Measures the sessions, in threads of this process or in others."""
+    from ullage.replay import replay, replay_files
+    from ullage.sessions import session_files
+
+    if not options.workers and not options.ray:
+        with progress("sessions") as work:
+            sessions = read_all(options.files, unread)
+            work.total = len(sessions)
+            return replay(sessions, sweep, jobs=options.jobs, progress=work)
+    if STANDARD_INPUT in options.files:
+        raise CommandError("--workers and --ray need files: standard input is read in one process")
+    files: list[str] = []
+    for source in options.files:
+        with unread:
+            files += map(str, session_files(source))
+    with progress("files", len(files)) as work:
+        return replay_files(
+            files,
+            sweep,
+            workers=options.workers or 1,
+            ray=options.ray,
+            on_unreadable=unread.append,
+            progress=work,
+        )
+
+
 def _for_model(model: str | None) -> dict[str, Any]:
     if model is None:
         return {}
     return {
-        "counter": lambda: ullage.TokenCounter.for_model(model),
+        # Not a lambda: worker processes are given it.
+        "counter": partial(ullage.TokenCounter.for_model, model),
         "economics": ullage.Economics.for_model(model),
     }
 

@@ -14,6 +14,8 @@ from ullage.replay.page import html
 from ullage.replay.results import Cost, Cut, Replay, Retention, Row, Share, UnreadableSession
 from ullage.replay.run import replay
 from ullage.replay.settings import Setting, grid, read_policy
+from ullage.replay.table import table
+from ullage.replay.workers import replay_files
 from ullage.sessions import Session, UnreadableSessionError, read_sessions
 
 __all__ = [
@@ -35,4 +37,6 @@ __all__ = [
     "read_policy",
     "read_sessions",
     "replay",
+    "replay_files",
+    "table",
 ]

@@ -39,9 +39,7 @@ def replay(
 
     def measured(session: Session) -> Measured | UnreadableSession:
         try:
-            return measure(session, sweep)
-        except MessageError as error:
-            return UnreadableSession(session.name, str(error))
+            return measured_or_not(session, sweep)
         finally:
             if progress is not None:
                 progress()
@@ -52,11 +50,24 @@ def replay(
     finally:
         # After an error or an interruption, what has not begun is not begun.
         threads.shutdown(cancel_futures=True)
-    pairs = zip(sessions, found, strict=True)
-    read = [(session.name, done) for session, done in pairs if isinstance(done, Measured)]
+    return results_of((session.name, done) for session, done in zip(sessions, found, strict=True))
+
+
+def measured_or_not(session: Session, sweep: Sweep) -> Measured | UnreadableSession:
+    """The measures of a session, or why it cannot be read."""
+    try:
+        return measure(session, sweep)
+    except MessageError as error:
+        return UnreadableSession(session.name, str(error))
+
+
+def results_of(sessions: Iterable[tuple[str, Measured | UnreadableSession]]) -> Replay:
+    """The results of sessions, in their order."""
+    pairs = list(sessions)
+    read = [(name, done) for name, done in pairs if isinstance(done, Measured)]
     return Replay(
         cuts=[cut for _, done in read for cut in done.cuts],
         costs=[cost for _, done in read for cost in done.costs],
         repaired=[name for name, done in read if done.repaired],
-        unreadable=[done for done in found if isinstance(done, UnreadableSession)],
+        unreadable=[done for _, done in pairs if isinstance(done, UnreadableSession)],
     )

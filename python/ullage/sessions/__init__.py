@@ -8,7 +8,12 @@ Whatever reads a conversation from a file reads it with this, so all read the sa
 """
 
 from ullage.sessions.file import Session, SessionFile, UnreadableSessionError
-from ullage.sessions.reading import read_session_file, read_sessions, session_file_of
+from ullage.sessions.reading import (
+    read_session_file,
+    read_sessions,
+    session_file_of,
+    session_files,
+)
 
 __all__ = [
     "Session",
@@ -17,4 +22,5 @@ __all__ = [
     "read_session_file",
     "read_sessions",
     "session_file_of",
+    "session_files",
 ]

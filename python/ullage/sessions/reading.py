@@ -107,11 +107,7 @@ def _folder(path: Path, on_unreadable: OnUnreadable | None) -> SessionFile:
     if found:
         named = [Session(f"{path}: {agent}", messages) for agent, messages in found]
         return SessionFile(str(path), "a session of Strands", named)
-    files = sorted(file for file in path.rglob("*") if file.is_file() and _is_session(file))
-    if not files:
-        raise UnreadableSessionError(
-            str(path), "no session of Strands and no JSON is in this folder"
-        )
+    files = _files_in(path)
     sessions: list[Session] = []
     for file in files:
         try:
@@ -121,6 +117,28 @@ def _folder(path: Path, on_unreadable: OnUnreadable | None) -> SessionFile:
                 raise
             on_unreadable(error)
     return SessionFile(str(path), "a folder", sessions)
+
+
+def session_files(path: str | Path) -> list[Path]:
+    """The files of a folder that :func:`read_sessions` reads, in its order.
+
+    A file, and a folder that is a session of Strands, is returned as it is.
+
+    Raises:
+        UnreadableSessionError: If the folder has none.
+    """
+    path = Path(path)
+    is_folder = path.is_dir() and not strands.agents(path, lambda _: None)
+    return _files_in(path) if is_folder else [path]
+
+
+def _files_in(folder: Path) -> list[Path]:
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and _is_session(file))
+    if not files:
+        raise UnreadableSessionError(
+            str(folder), "no session of Strands and no JSON is in this folder"
+        )
+    return files
 
 
 def _is_session(file: Path) -> bool:

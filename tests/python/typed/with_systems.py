@@ -96,6 +96,8 @@ def replaying() -> None:
         sessions = [replay.Session("mine", messages)]
     outcome = replay.replay(sessions, sweep, jobs=1)
     assert_type(outcome, replay.Replay)
+    assert_type(replay.replay_files(["a.jsonl"], sweep, workers=2, ray=False), replay.Replay)
+    assert_type(replay.table(outcome, ".csv"), bytes)
     assert_type(outcome.rows(), list[replay.Row])
     assert_type(outcome.cuts, list[replay.Cut])
     assert_type(outcome.costs, list[replay.Cost])

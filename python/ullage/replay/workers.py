@@ -1,0 +1,264 @@
+"""Many files of sessions, in processes: on all cores of a machine, or on a cluster of Ray."""
+
+from __future__ import annotations
+
+import pickle
+import queue
+import struct
+import subprocess
+import sys
+import threading
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from ullage.replay.run import measured_or_not, results_of
+from ullage.sessions import UnreadableSessionError, read_session_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from ullage.replay.measure import Measured, Sweep
+    from ullage.replay.results import Replay, UnreadableSession
+
+# Times that a file is given to a worker, where workers die of it: the first may have been killed by
+# chance, such as by a system that is short of memory.
+_TRIES = 3
+
+# Files for each worker that a cluster has at a time, so that no worker waits for the next one.
+_AHEAD = 2
+
+# The length of a message between processes.
+_LENGTH = struct.Struct("!Q")
+
+
+@dataclass(frozen=True)
+class FileMeasured:
+    """The measures of the sessions in a file.
+
+    Attributes:
+        sessions: Each session's name with its measures.
+        problems: What could not be read: the file, the problem, and the line or None.
+    """
+
+    sessions: list[tuple[str, Measured | UnreadableSession]]
+    problems: list[tuple[str, str, int | None]]
+
+
+def measure_file(file: str, sweep: Sweep) -> FileMeasured:
+    """Measures the sessions in a file. Holds one file in memory."""
+    problems: list[tuple[str, str, int | None]] = []
+
+    def note(error: UnreadableSessionError) -> None:
+        problems.append((error.file, error.problem, error.line))
+
+    try:
+        sessions = read_session_file(file, note).sessions
+    except UnreadableSessionError as error:
+        note(error)
+        sessions = []
+    measures = [(session.name, measured_or_not(session, sweep)) for session in sessions]
+    return FileMeasured(measures, problems)
+
+
+def replay_files(
+    files: Sequence[str],
+    sweep: Sweep,
+    *,
+    workers: int = 1,
+    ray: bool = False,
+    on_unreadable: Callable[[UnreadableSessionError], object] | None = None,
+    progress: Callable[[], object] | None = None,
+) -> Replay:
+    """Runs the policies of a sweep over the sessions in files, each file in some process.
+
+    The figures do not depend on the number of workers, nor on which of them is done first. A worker
+    holds one file at a time. A file whose worker dies is given to another one.
+
+    Args:
+        files: The files, see ``ullage.sessions.session_files``.
+        sweep: What is tried on each. It is pickled: its ``counter`` must be importable.
+        workers: Processes on this machine.
+        ray: True to run on the cluster that Ray is connected to, or on one of this machine. The
+            files must have the same names there.
+        on_unreadable: Called with what cannot be read.
+        progress: Called when a file is done.
+
+    Raises:
+        ModuleNotFoundError: If Ray is asked for and not installed.
+    """
+    found = _on_ray(files, sweep) if ray else _in_processes(files, sweep, workers)
+    results: dict[int, FileMeasured] = {}
+    for number, measures in found:
+        results[number] = measures
+        if progress is not None:
+            progress()
+    ordered = [results[number] for number in range(len(files))]
+    if on_unreadable is not None:
+        for problem in (problem for measures in ordered for problem in measures.problems):
+            on_unreadable(UnreadableSessionError(*problem))
+    return results_of(pair for measures in ordered for pair in measures.sessions)
+
+
+def _in_processes(
+    files: Sequence[str], sweep: Sweep, workers: int
+) -> Iterator[tuple[int, FileMeasured]]:
+    """The measures of each file, as they are done."""
+    # The largest first: at the end no worker is alone with a long one.
+    waiting = deque(sorted(range(len(files)), key=lambda number: -_size(files[number])))
+    done: queue.Queue[tuple[int, FileMeasured] | BaseException] = queue.Queue()
+    pool = [_Worker(files, sweep, waiting, done) for _ in range(min(workers, len(files)))]
+    try:
+        for worker in pool:
+            worker.start()
+        for _ in files:
+            outcome = done.get()
+            if isinstance(outcome, BaseException):
+                raise outcome
+            yield outcome
+    finally:
+        # After an error or an interruption, what has not begun is not begun.
+        waiting.clear()
+        for worker in pool:
+            worker.stop()
+
+
+def _size(file: str) -> int:
+    path = Path(file)
+    return path.stat().st_size if path.is_file() else 0
+
+
+class _Worker(threading.Thread):
+    """Gives files to a process, one after the other, and starts another one where it dies."""
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        sweep: Sweep,
+        waiting: deque[int],
+        done: queue.Queue[tuple[int, FileMeasured] | BaseException],
+    ) -> None:
+        super().__init__(daemon=True, name="ullage-replay")
+        self._files, self._sweep, self._waiting, self._done = files, sweep, waiting, done
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_over = False
+
+    def run(self) -> None:
+        try:
+            while self._waiting and not self._is_over:
+                try:
+                    number = self._waiting.popleft()
+                except IndexError:
+                    break  # Another worker was faster.
+                self._done.put((number, self._measured(self._files[number])))
+        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+            self._done.put(error)
+        finally:
+            self._end()
+
+    def stop(self) -> None:
+        """Ends the process, and with it the thread."""
+        self._is_over = True
+        if self._process is not None:
+            self._process.kill()
+        self.join()
+
+    def _measured(self, file: str) -> FileMeasured:
+        for _ in range(_TRIES):
+            process = self._process or self._new_process()
+            try:
+                _send(process.stdin, file)
+                outcome = _received(process.stdout)
+            except (OSError, EOFError):
+                self._end()
+                if self._is_over:
+                    break
+                continue
+            if isinstance(outcome, FileMeasured):
+                return outcome
+            raise RuntimeError(f"{file} could not be measured:\n{outcome}")
+        reason = f"{_TRIES} workers died while they measured it; is it too large for the memory?"
+        return FileMeasured([], [(file, reason, None)])
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            # What was not sent yet is for nobody.
+            with suppress(OSError):
+                process.communicate()
+
+    def _new_process(self) -> subprocess.Popen[bytes]:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "ullage.replay.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        _send(self._process.stdin, self._sweep)
+        return self._process
+
+
+def _on_ray(files: Sequence[str], sweep: Sweep) -> Iterator[tuple[int, FileMeasured]]:
+    try:
+        import ray
+    except ImportError as error:
+        raise ModuleNotFoundError("--ray needs Ray: pip install ray", name="ray") from error
+    if not ray.is_initialized():
+        ray.init(log_to_driver=False)
+    # Ray itself tries again where a worker dies.
+    measure: Any = ray.remote(max_retries=_TRIES - 1)(measure_file)
+    shared = ray.put(sweep)
+    numbers: Iterable[int] = iter(range(len(files)))
+    running: dict[Any, int] = {}
+    while True:
+        room = _AHEAD * int(ray.cluster_resources().get("CPU", 1)) - len(running)
+        for _, number in zip(range(room), numbers, strict=False):
+            running[measure.remote(files[number], shared)] = number
+        if not running:
+            return
+        for ready in ray.wait(list(running))[0]:
+            yield running.pop(ready), ray.get(ready)
+
+
+def _send(stream: BinaryIO | Any, value: Any) -> None:
+    data = pickle.dumps(value)
+    stream.write(_LENGTH.pack(len(data)) + data)
+    stream.flush()
+
+
+def _received(stream: BinaryIO | Any) -> Any:
+    """The next value of a process that this one has started, or was started by."""
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        raise EOFError
+    (length,) = _LENGTH.unpack(head)
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError
+    return pickle.loads(data)  # noqa: S301 - from our own process
+
+
+def serve() -> None:
+    """Measures files for the process that started this one, until that ends."""
+    import os
+    import signal
+    import traceback
+
+    # An interruption is the business of the process that started this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    # What is printed must not get between the results.
+    os.dup2(2, 1)
+    try:
+        sweep = _received(source)
+        while True:
+            file = _received(source)
+            try:
+                outcome: Any = measure_file(file, sweep)
+            except Exception:  # noqa: BLE001 - raised again by who waits
+                outcome = traceback.format_exc()
+            _send(sink, outcome)
+    except (EOFError, BrokenPipeError):
+        return
