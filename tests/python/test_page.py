@@ -202,7 +202,7 @@ class Binary(Awaited):
         (None, "No store was given"),
         (Awaited(), "has to be awaited"),
         (Broken(), "&lt;b&gt;gone&lt;/b&gt;"),
-        (Odd(), "gave a int"),
+        (Odd(), "returned an int, not bytes"),
         (Binary(), "Not text."),
     ],
 )

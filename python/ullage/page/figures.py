@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ullage.report.timeline import Timeline
 
-# The unit of all costs, and what a token costs.
+# The unit of all costs, and the prices.
 Money: TypeAlias = tuple[str, Economics]
 
 _KEYS = {
@@ -33,7 +33,7 @@ _KEYS = {
 
 
 def tokens_plot(line: Timeline, window: int | None, beside: Sequence[Line] = ()) -> Plot:
-    """The prompts of a session against the window, with ullage and without."""
+    """Returns the plot of a session's prompts against the window, with ullage and without."""
     own = Line("with ullage", "with", [step.prompt for step in line.steps])
     others = beside or [Line("without", "without", [step.without for step in line.steps])]
     marks = [
@@ -56,11 +56,11 @@ def keys_of(plot: Plot) -> list[tuple[str, str]]:
 
 
 def key(kind: str) -> str:
-    """The inside of a small drawing, 26 wide and 12 high, of how a thing is drawn."""
+    """Returns the content of a key: a drawing 26 wide and 12 high."""
     return _KEYS[kind]
 
 
-def said_of(plot: Plot) -> str:
+def description_of(plot: Plot) -> str:
     """Describes a plot of tokens in words."""
     limit = None if plot.limit is None else plot.limit[1]
     return ". ".join(_course(line, limit) for line in plot.lines) + "."
@@ -77,10 +77,10 @@ def _course(line: Line, limit: float | None) -> str:
 
 
 def tokens_figure(line: Timeline, window: int | None, beside: Sequence[Line]) -> Iterator[str]:
-    """Tokens against the window over time."""
+    """Draws the tokens of each request against the window."""
     plot = tokens_plot(line, window, beside)
     yield "<h2>Tokens against the window</h2>"
-    yield from _figure("tokens", said_of(plot), plot.drawn(), keys_of(plot))
+    yield from _figure("tokens", description_of(plot), plot.drawn(), keys_of(plot))
 
 
 def stages_figure(line: Timeline) -> Iterator[str]:
@@ -110,7 +110,7 @@ def cache_figure(line: Timeline) -> Iterator[str]:
 
 
 def cost_figure(line: Timeline, money: Money) -> Iterator[str]:
-    """Draws the cost of the input, added up from the first request."""
+    """Draws the cumulative cost of the input."""
     unit, prices = money
     own = list(accumulate(step.cost for step in line.steps))
     full = list(accumulate(step.cost_without for step in line.steps))

@@ -10,14 +10,14 @@ from ullage.page.text import safe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-# Nothing is loaded and no script runs, even if a text were taken for markup.
+# A browser loads nothing and runs no script, even if a text became markup.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 
 
 def document(title: str, body: Iterable[str]) -> str:
-    """A page: one file that any browser opens, without scripts and without a network.
+    """Returns a page: one file, without scripts and without a network.
 
-    It is well-formed as XML too. The title is any text; the body is markup.
+    It is also well-formed XML. The title is any text; the body is markup.
     """
     return "\n".join(
         [
@@ -35,7 +35,7 @@ def document(title: str, body: Iterable[str]) -> str:
 
 
 def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """A table of plain texts, which scrolls by itself where it is wider than the page."""
+    """Returns a table of plain texts. It scrolls if it is wider than the page."""
     name = safe(caption)
     yield f'<div class="wide" tabindex="0" role="region" aria-label="{name}"><table>'
     yield f"<caption>{name}</caption><thead><tr>"
@@ -47,14 +47,14 @@ def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> 
 
 
 def bar(kind: str, name: str, share: float, shown: str, dots: Sequence[float] = ()) -> str:
-    """A bar of a share of its whole, with what it says, and the values that it is made of.
+    """Returns a bar for a share, with its label and the single values.
 
     Args:
-        kind: The class that colours it.
-        name: What it is of.
-        share: From 0 to 1.
-        shown: The share in words.
-        dots: Values of the same measure, each drawn below.
+        kind: The CSS class, which sets the colour.
+        name: The label.
+        share: The share, from 0 to 1.
+        shown: The share as text.
+        dots: Single values of the same measure, drawn as dots below.
     """
     drawn = "".join(
         f'<circle class="{kind}" cx="{dot * 100:.2f}%" cy="85%" r="2.5"/>' for dot in dots
@@ -70,7 +70,7 @@ def bar(kind: str, name: str, share: float, shown: str, dots: Sequence[float] = 
 
 
 def tiles(figures: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """Figures side by side: what it is, the figure, and what it says."""
+    """Returns tiles, each with a name, a figure and a remark."""
     yield '<dl class="tiles">'
     for name, figure, says in figures:
         yield f"<div><dt>{safe(name)}</dt><dd>{safe(figure)}<small>{safe(says)}</small></dd></div>"

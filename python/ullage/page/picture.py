@@ -1,10 +1,10 @@
-"""One figure of a session as a picture by itself: SVG, for a README."""
+"""Draws one figure of a session as an SVG picture, for a README."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ullage.page.figures import key, keys_of, said_of, tokens_plot
+from ullage.page.figures import description_of, key, keys_of, tokens_plot
 from ullage.page.style import COLOURS, PLOTS
 from ullage.page.text import safe
 from ullage.report.timeline import Timeline
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = 860, 380
 # The margins around the drawing, for the title and the names of the lines.
 _LEFT, _ABOVE, _BELOW = 24, 84, 36
-# Of a name a letter is about so wide, beside its key.
+# The widths of a letter of a name, and of its key.
 _LETTER, _KEY = 6.6, 58
 
 
 def session_picture(recorder: Recorder, title: str, *, beside: Sequence[Line] = ()) -> str:
-    """Tokens against the window as SVG, for light and dark: it follows who looks at it.
+    """Returns the plot of tokens against the window as SVG, for light and dark schemes.
 
     Args:
         recorder: The session.
-        title: What stands above.
+        title: The title.
         beside: Other runs of the same session, in place of what is computed as "without".
     """
     plot = tokens_plot(Timeline.of(recorder.entries, Economics()), recorder.window, beside)
@@ -42,7 +42,8 @@ def session_picture(recorder: Recorder, title: str, *, beside: Sequence[Line] = 
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"'
         f' width="{_WIDTH}" height="{_HEIGHT}" aria-labelledby="title said">'
-        f'<title id="title">{safe(title)}</title><desc id="said">{safe(said_of(plot))}</desc>'
+        f'<title id="title">{safe(title)}</title>'
+        f'<desc id="said">{safe(description_of(plot))}</desc>'
         f"<style>{COLOURS}{PLOTS} .title {{ font-size: 16px; font-weight: 600; fill: var(--ink); }}"
         '</style><rect width="100%" height="100%" rx="10" fill="var(--paper)"/>'
         f'<text class="title" x="{_LEFT}" y="32">{safe(title)}</text>{"".join(names)}'

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ullage._engine.wording import many
+from ullage._engine.wording import many, type_of
 from ullage.page.text import plain, safe
 from ullage.stores.readable import TRANSCRIPT, transcript_as_text
 from ullage.stores.retrieval import discard
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from ullage.report.recorded import Arrived, Change, Changes
     from ullage.stores.protocol import Store
 
-# Of a piece at most so many bytes stand in the page, as a browser takes seconds for a block of
-# megabytes; of all pieces together so many, which a phone still opens at once.
+# The most bytes of a piece in the page, since a browser takes seconds for a block of megabytes, and
+# of all pieces together, which a phone still opens at once.
 MOST_OF_A_PIECE = 200_000
 MOST_OF_ALL = 5_000_000
-# Characters of a large piece that are shown.
+# Characters of a larger piece that are shown.
 _BEGINNING = 4_000
-# Actions of plans, of what was done.
+# The actions of plans as participles.
 _DONE = {
     "shorten": "shortened",
     "rewrite": "rewritten",
     "drop": "without a part",
     "remove": "removed",
 }
-# Stands where a recording has no texts.
+# Shown if the recording has no texts.
 _NO_TEXTS = "Not recorded: give the Recorder texts=True."
-# Letters of it that stand beside its name.
+# Characters of a piece in its summary line.
 _PREVIEW = 60
-# More pieces than these are counted, and not listed.
+# Pieces beyond this number are only counted.
 MOST_PIECES = 2_000
 
 
@@ -44,7 +44,7 @@ class Pieces:
     """The content of a store, as parts of a page.
 
     Args:
-        store: Where it is; None where nothing was kept, or nobody knows where.
+        store: The store; None if there is none, or it is not known.
         folder: The folder that the page will be in, for links to files; None for no links.
     """
 
@@ -56,7 +56,7 @@ class Pieces:
         self._listed = 0
 
     def listed(self, references: Iterable[str]) -> Iterator[str]:
-        """An item for each; one that was shown before is a link there."""
+        """Lists stored pieces. A piece that is already on the page becomes a link."""
         left_out = 0
         for reference in references:
             if reference in self._shown:
@@ -69,7 +69,7 @@ class Pieces:
         yield from _left_out(left_out)
 
     def changes(self, changes: Changes) -> Iterator[str]:
-        """Each changed piece: the original, and what the model sees instead."""
+        """Lists changed pieces, each with the original and what the model sees instead."""
         left_out = 0
         for change in changes.changes:
             if self._listed >= MOST_PIECES:
@@ -82,7 +82,7 @@ class Pieces:
             yield f'<p class="dim">and {many(changes.others, "smaller change")}</p>'
 
     def arrived(self, arrived: Iterable[Arrived]) -> Iterator[str]:
-        """Each result that was shortened as it arrived, likewise."""
+        """Lists the results that were shortened as they arrived, in the same way."""
         left_out = 0
         for result in arrived:
             if self._listed >= MOST_PIECES:
@@ -96,7 +96,7 @@ class Pieces:
         yield from _left_out(left_out)
 
     def _item(self, name: str, reference: str | None, instead: str | None, reason: str = "") -> str:
-        """A piece that unfolds to both texts, side by side where there is room."""
+        """Returns a piece that unfolds to both texts, side by side if there is room."""
         anchor, about = "", [safe(reason)]
         if reference is None:
             original = '<p class="dim">Not stored.</p>'
@@ -115,7 +115,7 @@ class Pieces:
         )
 
     def _original(self, reference: str) -> tuple[str, str]:
-        """The size and the beginning of what is stored, and its text with its place."""
+        """Returns the size and the beginning of a stored piece, and its text with its place."""
         self._shown.add(reference)
         content, why_not = self._content(reference)
         place = self._place(reference)
@@ -149,12 +149,12 @@ class Pieces:
         try:
             content: Any = self._store.get(reference)
         except Exception as error:  # noqa: BLE001 - whatever a store raises; the rest is still shown
-            return None, f"The store does not give it: {error}"
+            return None, f"The store raised an error: {error}"
         if inspect.isawaitable(content):
             discard(content)
             return None, "The store has to be awaited, so its text is not here."
         if not isinstance(content, (bytes, bytearray)):
-            return None, f"The store gave a {type(content).__name__} for it."
+            return None, f"The store returned {type_of(content)}, not bytes."
         return bytes(content), ""
 
     def _body(self, content: bytes) -> str:
@@ -199,7 +199,7 @@ def _link(reference: str) -> str:
 
 
 def _named(change: Change) -> str:
-    """What was done to which messages."""
+    """Describes which messages changed, and how."""
     if change.end - change.start == 1:
         which = f"message {change.start}"
     else:

@@ -1,4 +1,4 @@
-"""Plots as SVG. Lines are stretched to the place there is, words and marks are not."""
+"""Plots as SVG. Lines stretch to the width of the page, words and marks do not."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 Kind = Literal["with", "without", "other"]
 
-# The units of a stretched drawing: as many as a wide screen has points.
+# The units of a stretched drawing: about the pixels of a wide screen.
 _WIDE, _HIGH = 1_000, 1_000
 _STRETCHED = (
     f'<svg viewBox="0 0 {_WIDE} {_HIGH}" preserveAspectRatio="none" width="100%" height="100%"'
     ' overflow="hidden">'
 )
-# A line has at most this many places; of more, each has its lowest and its highest value drawn.
+# A longer line is drawn by the lowest and the highest value of each stretch.
 _PLACES = 500
 _COLUMNS = 240
-# Marks beyond this are a line of their own; every so manieth is drawn.
+# Of more marks, which would cover the line, every n-th is drawn.
 _MARKS = 60
-# A line that would press all others to the ground leaves the plot: at so many times the limit.
+# The plot ends at this multiple of the limit, so that a high line does not flatten the others.
 _ABOVE_LIMIT = 1.6
-# Lines across.
+# Number of horizontal lines.
 _STEPS = 4
 
 
@@ -36,10 +36,10 @@ class Line:
     """A value for each request, from the first on.
 
     Attributes:
-        name: What it is.
-        kind: How it is drawn: "with" is solid and filled, "without" dashed, "other" dotted.
+        name: The name in the key.
+        kind: The style: "with" is solid and filled, "without" dashed, "other" dotted.
         values: The values.
-        is_cut_short: True if a cross stands at its end, since what it shows came to one.
+        is_cut_short: True to draw a cross at the end, where the run was refused.
     """
 
     name: str
@@ -54,8 +54,8 @@ class Plot:
 
     Attributes:
         lines: The lines, of which the first is on top.
-        limit: A line across, such as a window, with its name; None for none.
-        marks: Requests that are marked on the first line, with what is said of each.
+        limit: The name and the value of a horizontal line, such as the window, or None.
+        marks: Marked requests on the first line, each with its tooltip.
     """
 
     lines: Sequence[Line]
@@ -78,7 +78,7 @@ class Plot:
         return highest or 1
 
     def drawn(self) -> str:
-        """The inside of the drawing: all places are shares of the SVG around it."""
+        """Returns the content of the SVG. Positions are percentages."""
         lines = "".join(self._path(line) for line in reversed(self.lines))
         scale = (
             '<text y="100%" dy="18">request 1</text>'
@@ -150,9 +150,9 @@ class Plot:
 
 
 def columns(parts: Sequence[tuple[str, Sequence[float]]]) -> tuple[str, float]:
-    """Columns of parts on one another, a column for each request, and the value of the highest.
+    """Returns stacked columns, one for each request, and the value of the highest.
 
-    Of more requests than can be told apart, a column is the mean of some that are side by side.
+    If there are too many requests, a column is the mean of several neighbours.
     """
     count = max((len(values) for _, values in parts), default=0)
     every = -(-count // _COLUMNS) or 1
@@ -182,7 +182,7 @@ def _means(values: Sequence[float], every: int) -> list[float]:
 
 
 def _thinned(values: Sequence[float]) -> list[tuple[int, float]]:
-    """The values with their places; of many, the lowest and the highest of each stretch."""
+    """Returns the values with their indices; of many, the extremes of each stretch."""
     places = list(enumerate(values))
     if len(places) <= _PLACES:
         return places
@@ -195,6 +195,6 @@ def _thinned(values: Sequence[float]) -> list[tuple[int, float]]:
 
 
 def _round_step(about: float) -> float:
-    """A number like 1, 2 or 5 with noughts, at least so large."""
+    """Returns the next number of the form 1, 2 or 5 times a power of ten."""
     size = 10.0 ** math.floor(math.log10(about))
     return next(step * size for step in (1, 2, 5, 10) if step * size >= about * 0.999)

@@ -1,4 +1,4 @@
-"""The report of a session: an agent's run as a page."""
+"""Draws the report of a session as a page."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ullage.report.recorder import Recorder
     from ullage.stores.protocol import Store
 
-# Rows of a table; of more requests every so manieth is in it.
+# The most rows of a table. Of more requests, it has every n-th.
 _MOST_ROWS = 500
-# Costs where no price is known are in tokens that nothing is known of but that they are input.
+# The unit of costs without known prices: tokens of plain input.
 _FACTORS = "M tokens"
 
 
@@ -37,13 +37,13 @@ def session_page(
     folder: str | Path | None = None,
     beside: Sequence[Line] = (),
 ) -> str:
-    """The report of a session: one file of HTML, without scripts and without a network.
+    """Returns the report of a session: one file of HTML, without scripts and without a network.
 
     Args:
         recorder: The session.
-        economics: What a token costs; those of the recorded model if not given.
-        store: Where left is; the store of the engine that was recorded if not given.
-        folder: The folder that the page will be in, for links to the files of a ``FileStore``.
+        economics: The prices; those of the recorded model if not given.
+        store: The store of removed content; that of the recorded engine if not given.
+        folder: The folder of the page, for links to the files of a ``FileStore``.
         beside: Other runs of the same session, drawn in place of what is computed as "without".
     """
     prices = economics or Economics.for_model(recorder.model or "")
@@ -119,7 +119,7 @@ def _all_figures(line: Timeline, money: Money) -> Iterator[str]:
         if number % every == 0 or number == len(line.steps) - 1
     ]
     which = "each request" if every == 1 else f"every {every}th request"
-    # Two tables, for a phone is too narrow for one.
+    # Two tables, since a phone is too narrow for one.
     yield '<details id="figures"><summary>All figures of the plots, as tables</summary>'
     yield from table(
         f"Tokens of {which}, and what of them was read, new, and written again",
@@ -149,7 +149,7 @@ def _removed(line: Timeline, economics: Economics, pieces: Pieces) -> Iterator[s
         if not isinstance(done, Report):
             yield f"<p>No compaction could be made: {safe(done.why)}</p>"
             continue
-        yield f"<p>{safe(_told(done, economics))}</p>"
+        yield f"<p>{safe(_described(done, economics))}</p>"
         if done.warnings:
             items = "".join(f"<li>{safe(warning)}</li>" for warning in done.warnings)
             yield f'<ul class="warnings">{items}</ul>'
@@ -172,8 +172,8 @@ def _removed(line: Timeline, economics: Economics, pieces: Pieces) -> Iterator[s
         yield "<p>Nothing.</p>"
 
 
-def _told(report: Report, economics: Economics) -> str:
-    """A compaction in words."""
+def _described(report: Report, economics: Economics) -> str:
+    """Describes a compaction."""
     unchanged = report.tokens_after - report.rewritten
     cost = economics.of_tokens(report.tokens_before, report.tokens_after, max(0, unchanged))
     stages = ", ".join(

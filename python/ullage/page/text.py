@@ -1,4 +1,4 @@
-"""Any text as what a browser may show: no markup, nothing that changes what stands beside it."""
+"""Makes any text safe for a page: no markup, no invisible or direction-changing characters."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _UNSEEN = re.compile(
 
 
 def plain(text: str) -> str:
-    """The text with a name in place of each such character, such as ``⟨U+202E⟩``."""
+    """Returns the text with a name for each such character, such as ``⟨U+202E⟩``."""
     return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text.replace("\r\n", "\n"))
 
 
 def safe(text: object) -> str:
-    """A text for any place in the page, attributes in quotes included."""
+    """Returns a text for any place in the page, also for quoted attributes."""
     return escape(plain(str(text)))
 
 
 def short(number: float) -> str:
-    """A number for the side of a plot."""
+    """Returns a short number for the axis of a plot."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if number >= size:
             return f"{number / size:.3g}{letter}"
@@ -33,10 +33,10 @@ def short(number: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share with a digit behind the point."""
+    """Returns a share in percent, with one decimal."""
     return f"{share:.1%}"
 
 
 def time(seconds: float) -> str:
-    """A time with what it is in."""
+    """Returns a time with its unit."""
     return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1_000:.1f} ms"

@@ -4,8 +4,8 @@
     >>> sweep = replay.Sweep([replay.read_policy("default")], contexts=[40_000])
     >>> replay.replay(replay.read_sessions("sessions/"), sweep).rows()  # doctest: +SKIP
 
-No model is asked: a session is cut where its history was long, and what its agent repeated after
-the cut, of what tools had told it before, is what it needed.
+No model is called. A session is cut where its history is long. The agent needed what it repeated
+after the cut from the tool results before it.
 """
 
 from ullage.replay.follow import follow

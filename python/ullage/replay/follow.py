@@ -1,4 +1,4 @@
-"""One session under one policy, request by request, for its report."""
+"""Follows one policy through a session, request by request, for its report."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ def follow(
 ) -> Recorder:
     """Runs an engine over a recorded session, and records it as a real run.
 
-    Each answer of the model is taken for a request with all that stands before it. The history is
-    compacted in front of it, as far as the policy has it; results come in as they are. A session
-    that no provider would take is repaired first. O(requests) compactions.
+    Each answer of the model counts as a request with everything before it. The history is compacted
+    before the request if the policy says so. Results are not shortened as they arrive. A session
+    that a provider would reject is repaired first. O(requests) compactions.
 
     Args:
         session: The session.
-        policy: The policy; that for the model if not given.
+        policy: The policy; that of the model if not given.
         model: The id of the model, for its window, tokens and prices.
-        store: Where what leaves is kept; in memory if not given.
-        progress: Called after each request, with its number and that of all.
+        store: Keeps removed content; in memory if not given.
+        progress: Called after each request, with its number and the total.
 
     Raises:
         MessageError: If the messages cannot be read.
-        PolicyError: If an argument is not what it should be.
-        StoreError: If the store cannot keep what leaves.
+        PolicyError: If an argument is invalid.
+        StoreError: If the store cannot keep the removed content.
     """
     recorder = Recorder(name=session.name, texts=True)
     kept = MemoryStore() if store is None else store
@@ -59,7 +59,7 @@ def follow(
         except StoreError:
             raise
         except UllageError as error:
-            recorder.failure(error)  # What cannot be made to fit is sent as it is.
+            recorder.failure(error)  # The request is sent without a compaction.
         recorder.request(history)
         if progress is not None:
             progress(number, len(requests))

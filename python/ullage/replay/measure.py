@@ -1,4 +1,4 @@
-"""One session under several policies."""
+"""Measures several policies on one session."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Sweep:
         settings: The policies.
         contexts: Tokens of history at which a session is first cut.
         shares: Shares of the history that are its budget.
-        baselines: Whether the window and the line cover run beside the policies.
+        baselines: True to also run the sliding window and the line cover.
         cost_at: The high mark, in tokens, at which the cost of a whole session is simulated; None
             for no simulation.
-        economics: What a cache costs.
-        most: Cuts in one session at most.
-        least_after: Messages that follow each cut at least.
-        counter: Makes what counts.
+        economics: The prices.
+        most: The most cuts in a session.
+        least_after: The fewest messages after a cut.
+        counter: Makes the token counter.
     """
 
     settings: Sequence[Setting]
@@ -74,7 +74,7 @@ def measure(session: Session, sweep: Sweep) -> Measured:
         MessageError: If its messages cannot be read.
     """
     messages, repaired = valid(session)
-    # One for all: what it has counted once is not counted in any of the times.
+    # All policies share it, so that no measured time includes the counting.
     counter = sweep.counter()
     cuts = [
         cut
@@ -94,7 +94,7 @@ def measure(session: Session, sweep: Sweep) -> Measured:
 
 
 def valid(session: Session) -> tuple[list[Any], bool]:
-    """Its messages as a provider takes them, and whether they had to be repaired for that.
+    """Returns the messages as a provider accepts them, and True if they were repaired.
 
     Raises:
         MessageError: If they cannot be read.
@@ -105,7 +105,7 @@ def valid(session: Session) -> tuple[list[Any], bool]:
 
 
 def requests_of(messages: list[Any], counter: TokenCounter) -> list[int]:
-    """For each answer of the model, the number of messages before it."""
+    """Returns the number of messages before each answer of the model."""
     cuts = session_cuts(messages, counter, tokens=0, most=len(messages), least_after=0, format=None)
     return [message for message, _ in cuts]
 
@@ -117,7 +117,7 @@ def _at(
     sweep: Sweep,
     place: tuple[int, int, int],
 ) -> list[Cut]:
-    """Every policy and baseline at one cut."""
+    """Measures every policy and baseline at one cut."""
     context, message, tokens = place
     needs = Needs(messages, message, format=None)
     history = messages[:message]
@@ -174,7 +174,7 @@ def _compacted(
     return replace(
         nothing,
         policy=setting.name,
-        # Counted anew, for it is the report that is judged.
+        # Counted again, to check the report.
         tokens_after=counter.count_messages(left),
         violations=len(validate(left)),
         retention=Retention.read(needs.kept_in(left, _stored(left, store))),
@@ -221,10 +221,10 @@ def _costs(name: str, messages: list[Any], counter: TokenCounter, sweep: Sweep) 
 
         def compact(history: list[Any], engine: ContextManager = engine) -> bool:
             try:
-                # A budget that is given is itself the high mark.
+                # A given budget is the high mark.
                 return engine.compact(history, budget=high).first_changed is not None
             except UllageError:
-                return False  # What cannot be made to fit is sent as it is.
+                return False  # The request is sent without a compaction.
 
         cost, compactions = sent(compact)
         found.append(Cost(name, setting.name, high, len(requests), compactions, cost, append_only))

@@ -1,4 +1,4 @@
-"""A replay as one page of HTML: plots for people, without scripts and without a network."""
+"""Draws a replay as one page of HTML, without scripts and without a network."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _MEASURES = {
 
 
 def html(replay: Replay) -> str:
-    """The page: bars for each policy, the spread over the cuts, costs, and a table of it all.
+    """Returns the page: bars for each policy, the spread over the cuts, costs and a table.
 
-    It is one file, to be opened in any browser, and well-formed as XML too.
+    It is one file, and also well-formed XML.
     """
     rows = replay.rows()
     body = [
@@ -70,7 +70,7 @@ def _plots(replay: Replay, rows: Iterable[Row]) -> Iterator[str]:
 
 
 def _bar(name: str, share: float | None, cuts: Iterable[Cut]) -> str:
-    """A bar with the spread of its cuts on it."""
+    """Returns a bar with a dot for each cut."""
     spread = [cut.retention.share(name) for cut in cuts]
     # A context may mislead a prediction, or help more than the whole history does.
     dots = [min(1.0, max(0.0, kept)) for kept in spread if kept is not None]

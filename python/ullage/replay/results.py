@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-# Samples of the sessions behind an interval, and the part of them that lies inside it.
+# The samples for an interval, and the share of them inside the interval.
 _SAMPLES = 1_000
 _INSIDE = 0.95
 
 
 @dataclass(frozen=True)
 class Share:
-    """A part of something, as two numbers that can be added up.
+    """A share as two numbers that can be added up.
 
     Attributes:
-        kept: How much of it is there; below 0 for a context that misleads a prediction.
-        of: How much there was.
+        kept: The part that is left; below 0 for a context that misleads a prediction.
+        of: The whole.
     """
 
     kept: int = 0
@@ -31,13 +31,13 @@ class Share:
 
     @property
     def value(self) -> float | None:
-        """The share; None where there was nothing."""
+        """The share; None if the whole is 0."""
         return self.kept / self.of if self.of else None
 
 
 @dataclass(frozen=True)
 class Retention:
-    """The share that is still there of the text needed after a cut.
+    """The shares that are left of the text needed after a cut.
 
     An anchor is a path, name, id or number that a tool brought up before the cut and that the agent
     was the first to repeat after it. Presence is the most that a model could use, not what it
@@ -50,11 +50,11 @@ class Retention:
 
     Attributes:
         needed: Anchors that were needed.
-        anchors: Those of them that are in the context.
-        lines: Those of them that stand there in a line that a tool had printed.
-        recoverable: Those of them that are in the context or stored where it refers to.
+        anchors: Needed anchors in the context.
+        lines: Needed anchors in the context, in a line that a tool printed.
+        recoverable: Needed anchors in the context, or in stored content that it refers to.
         edits: Edits after the cut that rest on lines known before it.
-        grounded: Those of them of which every such line is in the context.
+        grounded: Such edits with every known line in the context.
         acts_near: The help of the context for the arguments of the next calls.
         acts_far: The same for more calls.
         words_near: The help of the context for the agent's next words.
@@ -82,7 +82,7 @@ class Retention:
 
     @staticmethod
     def read(found: Mapping[str, Any]) -> Retention:
-        """Makes it of the values that the core measured."""
+        """Returns the retention from the values of the core."""
         values: dict[str, Any] = dict(found)
         for name, value in found.items():
             if isinstance(value, dict):
@@ -95,11 +95,11 @@ class Retention:
         )
 
     def share(self, name: str) -> float | None:
-        """The share of one of the attributes in what was needed; None where nothing was."""
+        """Returns an attribute as a share of what was needed; None if nothing was needed."""
         return self.counts(name).value
 
     def counts(self, name: str) -> Share:
-        """One of the attributes, with what was needed."""
+        """Returns an attribute, with what was needed."""
         kept: int | Share = getattr(self, name)
         if isinstance(kept, Share):
             return kept
@@ -115,14 +115,15 @@ class Cut:
         policy: The name of the policy or the baseline.
         context: Tokens at which the session is first cut.
         share: The share of the history that was its budget.
-        message: The index of the message in front of which the session was cut.
-        tokens_before: Tokens of the history there.
-        budget: Tokens that it had to come down to.
-        tokens_after: Tokens that it came down to.
-        violations: What a provider would reject in it, which should be 0.
-        retention: How much of what was needed is still there.
-        seconds: What the compaction took, without counting what was counted before.
-        failure: Why there was no compaction, or None. Then nothing counts as kept.
+        message: The index of the message before which the session was cut.
+        tokens_before: Tokens of the history before the cut.
+        budget: The budget in tokens.
+        tokens_after: Tokens after the compaction.
+        violations: Violations of the provider's rules, which should be 0.
+        retention: The shares that are left of the needed text.
+        seconds: The time of the compaction, without the first count of the messages.
+        failure: The reason why the compaction failed, or None. After a failure nothing counts as
+            kept.
     """
 
     session: str
@@ -148,14 +149,14 @@ class Cut:
 class Cost:
     """The cost of one session's requests with compactions, and without any.
 
-    Costs are in tokens of plain input: what the provider has cached is read, the rest written.
+    Costs are in tokens of plain input. Cached tokens are read, the others are written.
 
     Attributes:
         session: The name of the session.
         policy: The name of the policy.
         high: Tokens above which the history was compacted.
         requests: Requests in the session.
-        compactions: How often it was.
+        compactions: Number of compactions.
         cost: The cost with compactions.
         append_only: The cost of a history that only grows.
     """
@@ -178,13 +179,13 @@ class Row:
         context: Tokens at which sessions were first cut.
         share: The share of the history that was the budget.
         cuts: Number of cuts.
-        failed: Those of them that could not be compacted.
-        retention: What was needed and kept in all of them: shares of these are micro averages.
+        failed: Cuts whose compaction failed.
+        retention: The sums over all cuts, so its shares are micro averages.
         used: The share of their budgets that was used.
         overshoot: The most tokens beyond a budget.
-        violations: What a provider would reject in all of them.
+        violations: Violations of the provider's rules in all cuts.
         milliseconds: The median time of a compaction.
-        cost: Cost against a history that only grows, or None where that was not measured.
+        cost: The cost relative to a history that only grows, or None if it was not measured.
     """
 
     policy: str
@@ -206,7 +207,7 @@ class UnreadableSession:
 
     Attributes:
         name: The name of the session.
-        problem: Why they cannot be read.
+        problem: The reason.
     """
 
     name: str
@@ -219,10 +220,9 @@ class Replay:
 
     Attributes:
         cuts: Each compaction, by session.
-        costs: What each session costs, where that was asked for.
-        repaired: Sessions that no provider would take as they were recorded, and so were
-            repaired.
-        unreadable: Sessions that were left out, as their messages cannot be read.
+        costs: The cost of each session, if it was asked for.
+        repaired: Sessions that were repaired first, since a provider would reject them.
+        unreadable: Sessions whose messages cannot be read. They are left out.
     """
 
     cuts: list[Cut]
@@ -231,16 +231,16 @@ class Replay:
     unreadable: list[UnreadableSession] = field(default_factory=list)
 
     def rows(self) -> list[Row]:
-        """A row for each policy, context and share, in the order in which they were asked for."""
+        """Returns a row for each policy, context and share, in the order of the sweep."""
         groups: dict[tuple[int, float, str], list[Cut]] = {}
         for cut in self.cuts:
             groups.setdefault((cut.context, cut.share, cut.policy), []).append(cut)
         return [self._row(cuts) for cuts in groups.values()]
 
     def interval(self, row: Row, name: str) -> tuple[float, float] | None:
-        """The 95 % bootstrap interval of a share of a row, over sessions.
+        """Returns the 95 % bootstrap interval of a share of a row, over sessions.
 
-        None where nothing was needed. The same figures give the same interval.
+        None if nothing was needed. The same figures give the same interval.
         """
         sums: dict[str, Retention] = {}
         for cut in self.cuts:
@@ -250,13 +250,13 @@ class Replay:
         return _bootstrapped(shares)
 
     def cost(self, policy: str) -> float | None:
-        """The cost of all sessions under a policy against that of histories that only grow."""
+        """Returns the cost of all sessions under a policy, relative to histories that only grow."""
         costs = [cost for cost in self.costs if cost.policy == policy]
         append_only = sum(cost.append_only for cost in costs)
         return sum(cost.cost for cost in costs) / append_only if append_only else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Rows, cuts and costs as a JSON-able dict."""
+        """Returns rows, cuts and costs as a JSON-able dict."""
         return {"rows": [asdict(row) for row in self.rows()], **asdict(self)}
 
     def _row(self, cuts: list[Cut]) -> Row:

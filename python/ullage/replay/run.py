@@ -1,4 +1,4 @@
-"""Many sessions, in parallel."""
+"""Measures many sessions in parallel."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def replay(
 ) -> Replay:
     """Runs the policies of a sweep over recorded sessions.
 
-    The figures are the same every time, the times aside, and so is their order.
+    Except for the times, the figures and their order are the same in every run.
 
     Args:
         sessions: The sessions.
-        sweep: What is tried on each.
+        sweep: The policies and baselines to try.
         jobs: Sessions that are measured at a time; if not given, one for each core. The engine lets
             other threads run while it works.
-        progress: Called when a session is done, from the thread that did it.
+        progress: Called after each session, in the thread that measured it.
     """
     sessions = list(sessions)
 
@@ -48,7 +48,7 @@ def replay(
     try:
         found = list(threads.map(measured, sessions))
     finally:
-        # After an error or an interruption, what has not begun is not begun.
+        # After an error or an interruption, waiting sessions are not begun.
         threads.shutdown(cancel_futures=True)
     return results_of((session.name, done) for session, done in zip(sessions, found, strict=True))
 

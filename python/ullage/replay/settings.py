@@ -19,7 +19,7 @@ class Setting:
     """A policy that is tried.
 
     Attributes:
-        name: What it is called in the results.
+        name: Its name in the results.
         policy: The policy.
     """
 
@@ -28,7 +28,7 @@ class Setting:
 
 
 def read_policy(source: str) -> Setting:
-    """A preset by its name, or the policy in a file of TOML, JSON or YAML.
+    """Returns a preset by its name, or the policy in a file of TOML, JSON or YAML.
 
     Raises:
         PolicyError: If it is neither, or a setting is unknown or out of range.
@@ -40,9 +40,9 @@ def read_policy(source: str) -> Setting:
 
 
 def grid(settings: Sequence[Setting], values: Mapping[str, Sequence[Any]]) -> list[Setting]:
-    """Each setting with each combination of values, named by them.
+    """Returns each setting with each combination of values, named by them.
 
-    Combinations that no policy can have, such as a low mark above the high one, are left out.
+    Invalid combinations, such as a low mark above the high mark, are left out.
 
     Raises:
         PolicyError: If no combination is left, with what is wrong with the last.

@@ -1,4 +1,4 @@
-"""The fill of a context window as text: bars and a line, as Supyagent's ``/context`` draws them."""
+"""Draws the fill of a context window as text, as Supyagent's ``/context`` does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Trigger:
     """A figure that makes a compaction due at its threshold.
 
     Attributes:
-        part: What there is.
+        part: The figure.
         whole: The threshold.
     """
 
@@ -38,18 +38,18 @@ class Trigger:
 
 @dataclass(frozen=True)
 class Picture:
-    """The figures that ``/context`` draws.
+    """The figures of ``/context``.
 
     Attributes:
         limit: The most that a request may take.
         tools: Number of tool definitions.
-        tool_tokens: Tokens that they take.
-        summarized: The messages that the last summary stands for; None if there is none.
-        summary_tokens: Tokens that it takes.
-        created: When it was made, where that is known.
-        messages: How near the next is by the number of messages; None where that makes none due.
-        tokens: The same by their tokens.
-        due: What is to be said where it is due; empty where it is not.
+        tool_tokens: Tokens of the tool definitions.
+        summarized: Number of messages that the last summary replaced; None without a summary.
+        summary_tokens: Tokens of the summary.
+        created: The time of the summary, if it is known.
+        messages: The number of messages against its limit; None without a limit.
+        tokens: The tokens of the messages against their limit.
+        due: The line to show if a compaction is due, or an empty text.
     """
 
     limit: int

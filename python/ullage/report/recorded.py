@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
     from ullage._core import Plan
 
-# No count of tokens comes near it, and a float still holds it exactly.
+# Larger than any count of tokens, and exact as a float.
 _MOST = 2**53
-# Of a compaction at most so many changes are recorded one by one: a line of some 40 KB.
+# The most changes that are recorded for a compaction: a line of about 40 KB.
 MOST_CHANGES = 200
-# Characters of a text that is recorded: more than a note has, and less than a phone shows at once.
+# Characters of a recorded text. Notes are shorter, and a phone shows this many at once.
 MOST_OF_A_TEXT = 20_000
 
 
 @dataclass(frozen=True)
 class Session:
-    """The session that the next requests belong to.
+    """The session of the requests that follow.
 
     Attributes:
-        name: What the session is called.
+        name: The name of the session.
         window: Context window of the model.
-        model: The id of the model, where it is known.
+        model: The id of the model, or None.
     """
 
     name: str
@@ -42,12 +42,12 @@ class SentRequest:
 
     Attributes:
         tokens: Tokens of its messages, as the engine counts.
-        prompt: Tokens of its whole prompt, as the provider reported; those of the messages where
-            nobody did.
-        read: What of the prompt was read from the provider's cache.
-        written: The rest.
-        reported: True if the provider said what was read; otherwise it is what of the messages was
-            there, unchanged, in the request before.
+        prompt: Tokens of its whole prompt, as the provider reported. Without a report, those of the
+            messages.
+        read: Tokens of the prompt that were read from the provider's cache.
+        written: The other tokens of the prompt.
+        reported: True if the provider reported ``read``. Otherwise ``read`` is the tokens before
+            the first change since the previous request.
     """
 
     tokens: int
@@ -62,9 +62,9 @@ class Arrived:
     """A result that was shortened as it arrived.
 
     Attributes:
-        tool: The tool that it came from.
-        saved: Tokens that it lost.
-        references: Where the whole is stored.
+        tool: The name of the tool.
+        saved: Tokens saved.
+        references: The references of the stored original.
         instead: The text that the model sees, where texts are recorded.
     """
 
@@ -82,11 +82,11 @@ class Change:
         stage: The stage that proposed it.
         action: "shorten", "rewrite", "drop" or "remove".
         why: The stage's reason.
-        start: Index of the first message that it is about.
-        end: The one after the last.
-        tokens_before: Tokens of it before.
-        tokens_after: Tokens of what stands there now.
-        reference: Where the whole is stored, or None.
+        start: Index of the first changed message.
+        end: Index after the last changed message.
+        tokens_before: Tokens of the piece before.
+        tokens_after: Tokens of the text in its place.
+        reference: The reference of the stored original, or None.
         instead: The text that the model sees, where texts are recorded.
     """
 
@@ -106,8 +106,8 @@ class Changes:
     """The changes of single pieces in the compaction that is recorded next.
 
     Attributes:
-        changes: In the order of the conversation; of very many those that saved most.
-        others: Number of the others.
+        changes: The changes in the order of the conversation; at most the 200 that saved most.
+        others: Number of the changes left out.
     """
 
     changes: list[Change]
@@ -116,10 +116,10 @@ class Changes:
 
 @dataclass(frozen=True)
 class Failure:
-    """A compaction that could not be made.
+    """A compaction that failed.
 
     Attributes:
-        why: What the engine said.
+        why: The error of the engine.
     """
 
     why: str
@@ -141,20 +141,20 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 def record_of(entry: Recorded) -> dict[str, Any]:
-    """The record of an entry: an object with its kind, which ``entry_of`` takes."""
+    """Returns the record of an entry: an object with its kind, for ``entry_of``."""
     return {_NAMES[type(entry)]: asdict(entry, dict_factory=_without_texts)}
 
 
 def _without_texts(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The fields of an entry, without a text that was not recorded."""
+    """Returns the fields of an entry, without a text that was not recorded."""
     return {name: value for name, value in fields if (name, value) != ("instead", None)}
 
 
 def entry_of(record: dict[str, Any]) -> Recorded:
-    """The entry of a record, in which every value is what it has to be.
+    """Returns the entry of a record, with checked values.
 
     Raises:
-        StoreError: If one is not, or there are others.
+        StoreError: If a value is invalid, or a field is unknown.
     """
     ((name, values),) = record.items()
     try:
@@ -191,7 +191,7 @@ def _change(edit: dict[str, Any], *, texts: bool) -> Change:
     else:
         start = edit["place"]["message"]
         end = start + 1
-    # What there is depends on the action; a part that goes away leaves nothing.
+    # The key depends on the action. A dropped part leaves no text.
     text = edit.get("text", edit.get("note", ""))
     text = "\n".join(changed["text"] for changed in edit["texts"]) if "texts" in edit else text
     return Change(

@@ -1,7 +1,7 @@
-"""``Recorder``: what the requests of a session came to, and what was done about their size.
+"""``Recorder``: records the sizes of a session's requests, and the compactions.
 
-A recording holds numbers, references, the stages' reasons and the warnings of compactions, and no
-text of a message: what left is in the store. The page that is drawn from it is in ``ullage.page``.
+A recording has numbers, references, the reasons of stages and the warnings of compactions. It has
+no text of a message, unless asked: removed content is in the store. ``ullage.page`` draws it.
 """
 
 from __future__ import annotations
@@ -39,24 +39,22 @@ if TYPE_CHECKING:
 class Recorder:
     """Records a session for its report: ``ContextManager(recorder=recorder)``.
 
-    The engine tells it of every compaction, and of every request that a host reports with
-    ``observe``, as those of Strands and ADK do; a host without reports calls :meth:`request`. One
-    recorder is of one conversation. Any number of threads may write to it.
+    The engine reports every compaction to it, and every request that a host reports with
+    ``observe``, as the adapters for Strands and ADK do. A host without reports calls
+    :meth:`request`. Use one recorder for each conversation. Any number of threads may write to it.
 
-    A request costs the count of its messages, which are remembered, and a comparison with the
-    request before.
+    A request costs the count of its new messages, and a comparison with the previous request.
 
     Args:
-        path: A file of JSON lines to which it is also written, each entry as it comes; what is in
-            there is read first. Where it cannot be written, that is logged once, and the session
-            goes on.
-        name: What the session is called; the name of the file if not given.
+        path: A file of JSON lines. Its entries are read first, and each new entry is appended. If
+            it cannot be written, that is logged once, and the session continues.
+        name: The name of the session; the name of the file if not given.
         texts: True to record what the model sees in place of removed content too, which quotes
             messages. The report then shows it beside the original. Without it, a recording has no
             text of a message.
 
     Raises:
-        StoreError: If the file is there and cannot be read, or holds no recording.
+        StoreError: If the file cannot be read, or is not a recording.
     """
 
     def __init__(
@@ -84,7 +82,7 @@ class Recorder:
         return f"Recorder(name={self.name!r}, entries={len(self._entries)})"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Recorder:
-        # The copy of an agent is in the same session.
+        # A copied agent continues the same session.
         return self
 
     def __reduce__(self) -> NoReturn:
@@ -103,11 +101,11 @@ class Recorder:
         model: str | None,
         store: Store | None,
     ) -> None:
-        """An engine begins to write to it. What is as it was is not written again."""
+        """Sets the engine that writes next. Unchanged values are not written again."""
         with self._lock:
             if counter is not self._counter or format != self._format:
                 self._counter, self._format, self._cache = counter, format, None
-            # An engine that stands in for another may have no store, and not know its model.
+            # A replaced engine may have no store, and no model.
             self.store = self.store if store is None else store
             model = self.model if model is None else model
             if (window, model) != (self.window, self.model):
@@ -121,11 +119,11 @@ class Recorder:
             return list(self._entries)
 
     def compaction(self, report: Report, plan: Plan | None = None) -> None:
-        """Records a compaction; one that did nothing and has nothing to say is left out.
+        """Records a compaction, unless it did nothing and has no warning.
 
         Args:
-            report: What it did.
-            plan: What it carried out, for what became of each piece.
+            report: The report of the compaction.
+            plan: The applied plan, for the change of each piece.
         """
         if not report.stages and not report.warnings:
             return
@@ -140,7 +138,7 @@ class Recorder:
         Args:
             tool: The tool.
             saved: Tokens that the result lost.
-            references: Where the whole is stored.
+            references: The references of the stored original.
             shortened: The result as the model sees it.
         """
         has_text = self._has_texts and shortened is not None
@@ -149,7 +147,7 @@ class Recorder:
             self._add(Arrived(tool, saved, references, instead))
 
     def failure(self, error: Exception) -> None:
-        """Records that a compaction could not be made."""
+        """Records that a compaction failed."""
         with self._lock:
             self._add(Failure(f"{type(error).__name__}: {error}"))
 
@@ -164,7 +162,7 @@ class Recorder:
         Args:
             messages: Its messages, before its answer.
             reported_tokens: Its whole prompt, as the provider reported.
-            cached_tokens: What of it the provider read from its cache.
+            cached_tokens: Tokens of the prompt that the provider read from its cache.
 
         Raises:
             MessageError: If the messages cannot be read.
@@ -190,13 +188,13 @@ class Recorder:
         folder: str | Path | None = None,
         beside: Sequence[Line] = (),
     ) -> str:
-        """The report of the session, see :func:`ullage.page.session_page`."""
+        """Returns the report of the session, see :func:`ullage.page.session_page`."""
         from ullage.page import session_page
 
         return session_page(self, economics=economics, store=store, folder=folder, beside=beside)
 
     def _counted(self, messages: Sequence[Any]) -> tuple[int, int, bool]:
-        """Tokens of the messages, those as in the request before, and whether there was none."""
+        """Returns the tokens of the messages, those unchanged, and True for the first request."""
         if self._cache is None:
             self._cache = PromptCache(self._counter, format=self._format)
         before = self._cache.used()

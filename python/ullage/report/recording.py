@@ -1,4 +1,4 @@
-"""``RecordingFile``: the file of a ``Recorder``, JSON lines that are only appended to."""
+"""``RecordingFile``: the append-only file of a ``Recorder``, in JSON lines."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# Every line begins as an object with one of these kinds.
+# A line begins with one of these.
 _BEGINNINGS = tuple(f'{{"{kind}":{{'.encode() for kind in KINDS)
-# The longest of them, and more.
+# More than the longest of these beginnings has.
 _MOST_OF_A_LINE = 64
 
 
@@ -26,7 +26,7 @@ class RecordingFile:
     """A file of records.
 
     Args:
-        path: Where it is; it is made at the first record.
+        path: The path. The first record creates the file.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -35,10 +35,10 @@ class RecordingFile:
         self._is_torn = False
 
     def read(self) -> Iterator[dict[str, Any]]:
-        """The records so far. A line that a crash cut off is left out, and logged.
+        """Yields the records. A line that a crash cut off is logged and skipped.
 
         Raises:
-            StoreError: If the file cannot be read, or a line of it is of something else.
+            StoreError: If the file cannot be read, or is not a recording.
         """
         try:
             lines = self.path.read_bytes().split(b"\n")
@@ -57,11 +57,11 @@ class RecordingFile:
                 )
             elif line.strip():
                 raise StoreError(
-                    f"{self.path}: line {number} is of no recording; give another file"
+                    f"{self.path}: line {number} is not a record; give the file of a `Recorder`"
                 )
 
     def append(self, record: dict[str, Any]) -> None:
-        """Writes a record in one piece. What goes wrong is logged once, and no more is written."""
+        """Appends a record with one write. After a failure, which is logged, nothing is written."""
         if not self._is_writable:
             return
         line = json.dumps(record, separators=(",", ":")).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""Reports: plain values made from those of the core."""
+"""Reports of the engine, as plain values."""
 
 from __future__ import annotations
 

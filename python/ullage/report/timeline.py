@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ullage.usage.economics import Economics
 
 _MILLION = 1_000_000
-# The name under which an engine counts what was shortened at arrival.
+# The name of the stage that shortens results as they arrive.
 SHRINK = "shrink"
 
 
@@ -25,13 +25,13 @@ class Step:
 
     Attributes:
         prompt: Tokens of its prompt.
-        without: Tokens that the prompt would have had if nothing had ever left.
-        read: What of the prompt was read from the provider's cache.
-        new: What was written into it behind all that the request before had left there.
-        rewritten: What was written into it although the request before had left as much there: the
-            price of a change. New messages behind the change are in it.
-        cost: What its prompt cost.
-        cost_without: What that would have been if nothing had ever left.
+        without: Tokens that the prompt would have had without any removal.
+        read: Tokens of the prompt that were read from the provider's cache.
+        new: Tokens that were cached for the first time.
+        rewritten: Tokens that were cached again because of a change, with the new messages after
+            the change.
+        cost: The cost of the prompt.
+        cost_without: The cost of the prompt without any removal.
     """
 
     prompt: int
@@ -49,11 +49,10 @@ class Timeline:
 
     Attributes:
         steps: Its requests.
-        compactions: What was done, each with the number of requests before it.
-        changes: What each compaction did to single pieces, where that is known, by its place in
-            ``compactions``.
+        compactions: Each compaction, with the number of requests before it.
+        changes: The recorded changes of compactions, by the index in ``compactions``.
         arrived: Results that were shortened as they arrived.
-        stages: What each stage did in all.
+        stages: The sums for each stage.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -87,11 +86,11 @@ class Timeline:
         return found
 
     def _saved(self, saved: int, shrunk: int, report: Report) -> int:
-        """Tokens that compactions have taken away in all.
+        """Returns the tokens that all compactions saved.
 
-        A host that keeps its history and compacts a view of it begins with all of the history each
-        time: then this compaction saved all of it. Where a list that is compacted in place grew by
-        as much as all compactions before had saved, the two look the same, and less is counted.
+        A host may compact a view of its whole history each time. Then the last compaction saved
+        everything. A list that is compacted in place can look the same, if it grew by at least as
+        much as was saved before. Then too little is counted.
         """
         before = self.steps[-1].without - shrunk if self.steps else 0
         began_anew = saved > 0 and report.tokens_before >= before

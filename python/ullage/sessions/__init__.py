@@ -1,10 +1,10 @@
-"""Recorded sessions: conversations from the files that agents and hosts leave behind.
+"""Recorded sessions: conversations from the files of agents and hosts.
 
     >>> from ullage import sessions
     >>> sessions.session_file_of("mine", b'[{"role": "user", "content": "Hello"}]').sessions
     [Session(name='mine', messages=[{'role': 'user', 'content': 'Hello'}])]
 
-Whatever reads a conversation from a file reads it with this, so all read the same files.
+Everything in ullage that reads a conversation from a file uses this, so all read the same files.
 """
 
 from ullage.sessions.file import Session, SessionFile, UnreadableSessionError

@@ -1,4 +1,4 @@
-"""Sessions of Google ADK, as JSON."""
+"""Reads sessions of Google ADK in JSON."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 
 def is_session(value: dict[str, Any]) -> bool:
-    """True if that is a session with its events."""
+    """True if the value is a session with its events."""
     return isinstance(value.get("events"), list)
 
 
 def contents(session: dict[str, Any]) -> list[Any]:
     """Returns the contents of the events, as they were sent to the model.
 
-    A partial event comes again as a whole. An event without content says what was done.
+    A partial event is followed by the whole one. An event without content is about an action.
     """
     found = []
     for event in session["events"]:

@@ -1,8 +1,8 @@
-"""Transcripts of Claude Code: a line for each block that was said, and lines that say other things.
+"""Reads transcripts of Claude Code: a line for each block of a message, and other lines.
 
-Lines are linked to the one before them. Where the user went back, there are several chains: the one
-that ends last is what the session became. Calls of one answer are lines of their own, and each
-result is linked to its call, so results of parallel calls stand beside the chain.
+Each line links to the line before it. If the user went back, there are several chains, and the one
+that ends last is the session. Calls of one answer are separate lines, and each result links to its
+call, so results of parallel calls are not in the chain itself.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ _SPEAKERS = ("user", "assistant")
 
 
 def is_transcript(lines: list[Any]) -> bool:
-    """True if these lines are linked to one another."""
-    return any(_is_said(line) for line in lines)
+    """True if these lines are linked to each other."""
+    return any(_has_message(line) for line in lines)
 
 
 def main_chain(lines: list[Any]) -> list[Any]:
-    """The messages of the chain that ends last, blocks of one answer together, in Anthropic's form.
+    """Returns the messages of the chain that ends last, in Anthropic's form.
 
-    Left out are side chains (those of subagents), remarks of the program, and answers that are
-    errors of the API.
+    Blocks of one answer become one message. Chains of subagents, remarks of the program and API
+    errors are left out.
     """
     linked = {line["uuid"]: line for line in lines if isinstance(line, dict) and _id(line, "uuid")}
-    said = [line for line in lines if _is_said(line) and not line.get("isSidechain")]
-    if not said:
+    blocks = [line for line in lines if _has_message(line) and not line.get("isSidechain")]
+    if not blocks:
         return []
     chain: set[str] = set()
-    above: str | None = said[-1]["uuid"]
+    above: str | None = blocks[-1]["uuid"]
     while above is not None and above not in chain:
         chain.add(above)
         line = linked.get(above, {})
-        # A compaction begins a new chain, and says which one it goes on from.
+        # A compaction begins a new chain, and names the line that it continues.
         above = _id(line, "parentUuid") or _id(line, "logicalParentUuid")
-    answers = {_answer(line) for line in said if line["uuid"] in chain} - {None}
+    answers = {_answer(line) for line in blocks if line["uuid"] in chain} - {None}
     calls: set[str | None] = set()
     messages: list[dict[str, Any]] = []
     open_answer: dict[str, Any] = {}
-    for line in said:
+    for line in blocks:
         answer, blocks = _answer(line), _blocks(line)
         results = {_id(block, "tool_use_id") for block in blocks if _is(block, "tool_result")}
         if line["uuid"] not in chain and answer not in answers and not results & calls:
@@ -57,7 +57,7 @@ def main_chain(lines: list[Any]) -> list[Any]:
     return messages
 
 
-def _is_said(line: Any) -> bool:
+def _has_message(line: Any) -> bool:
     return (
         isinstance(line, dict)
         and line.get("type") in _SPEAKERS

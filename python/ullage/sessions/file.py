@@ -13,7 +13,7 @@ from ullage.stores.records import to_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-# The break and the blanks behind the first bracket of JSON that was written for people.
+# The line break and the spaces after the first bracket of indented JSON.
 _INDENTED = re.compile(r"\s*[\[{]\r?\n(?P<blanks>[ \t]+)")
 
 
@@ -35,7 +35,7 @@ class UnreadableSessionError(UllageError):
         self.file, self.problem, self.line = file, problem, line
 
 
-# Called with what cannot be read.
+# Called with each unreadable part.
 OnUnreadable: TypeAlias = "Callable[[UnreadableSessionError], object]"
 
 # The value of a file, with other conversations in it.
@@ -62,7 +62,7 @@ class Problems:
         """Reports a problem.
 
         Raises:
-            UnreadableSessionError: The problem, if nothing is called with it.
+            UnreadableSessionError: The problem, without ``on_unreadable``.
         """
         error = UnreadableSessionError(self._file, problem, line)
         if self._on_unreadable is None:
@@ -75,8 +75,8 @@ class Session:
     """A recorded conversation.
 
     Attributes:
-        name: The file that it is from, and which of several there.
-        messages: Its messages, in the wire format that they were recorded in.
+        name: The name of the file, with a number or a name if it has several sessions.
+        messages: The messages, in the recorded wire format.
     """
 
     name: str
@@ -91,9 +91,9 @@ class SessionFile:
         name: The file or the folder.
         kind: What it is, in words: "a list of messages", "a session of Strands".
         sessions: The conversations in it.
-        put: Puts other conversations in their place in the value that the file holds; None where
-            only the program that wrote the file can.
-        style: How its JSON is written.
+        put: Returns the value of the file with other conversations; None if only the program that
+            wrote the file should change it.
+        style: The style of its JSON.
     """
 
     name: str
@@ -103,10 +103,10 @@ class SessionFile:
     style: Style | None = None
 
     def dumped(self, conversations: Sequence[list[Any]]) -> str:
-        """The text of a file with other conversations in the place of these.
+        """Returns the text of the file with other conversations.
 
-        It has the form of the file that was read. Where that is not for others to write, it is a
-        list of messages; of several conversations, an object with the messages of each on a line.
+        It has the form of the file. If only another program should write that form, it is a list of
+        messages, or for several conversations an object with messages on each line.
         """
         style = self.style or Style()
         if self.put is not None:
@@ -136,8 +136,8 @@ class Style:
     """The style in which JSON is written.
 
     Attributes:
-        indent: What a level is indented by; None where all stands on one line.
-        escaped: True if all beyond ASCII is written as escapes.
+        indent: The indentation of a level; None for JSON on one line.
+        escaped: True if characters beyond ASCII are escaped.
     """
 
     indent: str | None = None
@@ -145,13 +145,13 @@ class Style:
 
     @classmethod
     def of(cls, text: str) -> Style:
-        """The style of a text."""
+        """Returns the style of a text."""
         indented = _INDENTED.match(text)
         blanks = None if indented is None else indented["blanks"]
         return cls(blanks, escaped=text.isascii() and "\\u" in text)
 
     def text(self, value: Any) -> str:
-        """A value, or several on a line each, with a line feed at the end."""
+        """Returns a value as JSON, or several values on a line each, with a final line feed."""
         if isinstance(value, Lines):
             return "".join(self._one(line, None) + "\n" for line in value)
         return self._one(value, self.indent) + "\n"

@@ -16,7 +16,7 @@ def unpacked(name: str, data: bytes) -> bytes:
         ValueError: If it is not packed as its name says, or cut off.
     """
     ending = PurePath(name).suffix.lower()
-    # Each is imported by the few who need it.
+    # Few callers need these imports.
     if ending == _GZIP:
         import gzip
 
@@ -35,7 +35,7 @@ def unpacked(name: str, data: bytes) -> bytes:
 
 
 def packed(name: str, data: bytes) -> bytes:
-    """The same the other way."""
+    """Returns packed content, by the suffix of the name."""
     ending = PurePath(name).suffix.lower()
     if ending == _GZIP:
         import gzip

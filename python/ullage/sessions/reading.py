@@ -1,4 +1,4 @@
-"""Reading recorded sessions, whatever wrote them."""
+"""Reads recorded sessions of any program."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def read_session_file(path: str | Path, on_unreadable: OnUnreadable | None = Non
 
     A file holds a list of messages in any wire format, an object with such a list ("messages",
     "contents" or "input"), a message on each line, such an object on each line, a session of Google
-    ADK, a transcript of Claude Code, of which the main chain is followed, or one of ullage, of
-    which the view is read. It may be packed by xz or gzip. A folder is a session of Strands, with
-    its agents, or is searched for files.
+    ADK, or a transcript of Claude Code (its main chain is read) or of ullage (its view is read). It
+    may be packed by xz or gzip. A folder is a session of Strands with its agents, or is searched
+    for files.
 
     Args:
         path: The file or the folder.
@@ -67,7 +67,7 @@ def read_session_file(path: str | Path, on_unreadable: OnUnreadable | None = Non
 def session_file_of(
     name: str, data: bytes, on_unreadable: OnUnreadable | None = None
 ) -> SessionFile:
-    """Reads the content of a file; the ending of its name says whether it is packed.
+    """Reads the content of a file. The suffix of its name tells if it is packed.
 
     Args:
         name: The name of the file.
@@ -169,7 +169,7 @@ def _on_lines(text: str, problems: Problems) -> Lines | None:
     values, numbers = [], []
     damaged: list[tuple[str, int]] = []
     read = unread = 0
-    # Strings may hold every other character that Python ends a line at.
+    # JSON strings may contain the other characters at which Python breaks lines.
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ullage.sessions.file import Problems, Put
 
-# Also the shape of a transcript of ullage without a view.
+# A transcript of ullage without a view looks the same.
 LINES = "messages on lines"
 
 # The fields of a request or a record that hold its messages, in the order in which they are tried.
@@ -28,8 +28,8 @@ class Shape(NamedTuple):
     Attributes:
         kind: What the value is, in words.
         conversations: The messages of each conversation.
-        put: Puts other conversations in the place of these, see ``SessionFile``.
-        numbers: The line or the place of each conversation, counted from 1.
+        put: Returns the value with other conversations, see ``SessionFile``.
+        numbers: The line or the index of each conversation, counted from 1.
     """
 
     kind: str

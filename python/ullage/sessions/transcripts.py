@@ -1,4 +1,4 @@
-"""Transcripts of ullage: the view in them, read without a lock and without a change."""
+"""Reads the view in transcripts of ullage, without a lock and without a change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def view(data: bytes) -> tuple[list[Any], str | None]:
         OSError: If there is no room for the copy.
         StoreError: If it cannot be read.
     """
-    # Few files are transcripts, and it takes a while.
+    # The import is slow, and few files are transcripts.
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="ullage-") as folder, temporary(Path(folder)):
