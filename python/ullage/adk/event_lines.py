@@ -29,7 +29,7 @@ ARGUMENTS = 100
 
 
 def event_lines(event: Event) -> list[str]:
-    """A line for each part; nothing for credentials and confirmations."""
+    """Returns a line for each part, without credentials and confirmations."""
     if event.content is None or is_private(event):
         return []
     return _lines(event.author, event.content)
@@ -139,7 +139,7 @@ def findings_in(text: str) -> list[str]:
 
 
 def _rank(line: str) -> int:
-    """The less, the more a line says."""
+    """Returns the rank of a line: smaller for a more informative line."""
     if line.startswith(_ASKED) or not line.startswith(("• ", "  └ ")):
         return 0
     return 1 if _FINDS.search(line) else 2
@@ -156,15 +156,15 @@ def _number(line: str) -> int:
 
 @dataclass(frozen=True)
 class EventSummary:
-    """Events in words.
+    """A summary of events as lines.
 
     Args:
-        summary_text: A line for each thing that happened.
+        summary_text: A line for each part of the events.
         key_findings: Lines about failures, causes, bottlenecks and anomalies, the newest ten.
         tools_used: The tools that were called, sorted.
-        error_count: Results that report a failure. Words about errors in a result are none.
-        events_summarized: How many events there were.
-        token_estimate: What the text takes.
+        error_count: Results that report a failure. Words about errors in a result do not count.
+        events_summarized: The number of events.
+        token_estimate: The tokens of the text.
     """
 
     summary_text: str = ""
@@ -176,11 +176,11 @@ class EventSummary:
 
 
 class Summarizer:
-    """Puts events into words by what each tool is asked for, without a model.
+    """Summarizes events as lines, without a model.
 
     Args:
-        tokens: The most that the words about several events take.
-        counter: What counts; an estimate for Gemini if not given.
+        tokens: The most tokens of a summary of several events.
+        counter: Counts tokens; an estimate for Gemini if not given.
     """
 
     def __init__(self, tokens: int = 2_000, *, counter: TokenCounter | None = None) -> None:
@@ -188,7 +188,7 @@ class Summarizer:
         self.counter = counter or TokenCounter.for_model("gemini-2.5-flash")
 
     def summarize_event(self, event: AnyEvent) -> str:
-        """An event in a line for each of its parts."""
+        """Returns an event as lines, one for each part."""
         return "\n".join(event_lines(as_events([event])[0]))
 
     def summarize_events(self, events: Sequence[AnyEvent]) -> EventSummary:

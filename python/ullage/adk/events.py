@@ -18,7 +18,7 @@ CREDENTIAL_CALL = "adk_request_credential"
 CONFIRMATION_CALL = "adk_request_confirmation"
 _CLIENT_CALLS = frozenset({CREDENTIAL_CALL, CONFIRMATION_CALL})
 
-# States that a tool reports while it goes on in the background.
+# States that a tool reports while it runs in the background.
 _WAITING = frozenset({"pending", "waiting", "running", "in_progress", "queued", "submitted"})
 
 
@@ -66,7 +66,7 @@ def is_request(event: Event) -> bool:
 def seen_count(events: Sequence[Event]) -> int:
     """Counts the events at the front that a model has surely seen: up to its own last one.
 
-    Those behind, a request or results, are what its next answer is to.
+    The events after it, a request or results, are the input of its next answer.
     """
     for place in range(len(events), 0, -1):
         event = events[place - 1]
@@ -76,10 +76,10 @@ def seen_count(events: Sequence[Event]) -> int:
 
 
 def abandoned_calls(events: Sequence[Event]) -> set[str]:
-    """The ids of calls that nobody will answer.
+    """Returns the ids of calls that nobody will answer.
 
-    They are those of invocations before the last that have no answer, but for long-running ones.
-    Otherwise one call whose process died would keep all that follows it for ever.
+    These are the unanswered calls of earlier invocations, except long-running ones. Otherwise a
+    call whose process died would keep all later events for ever.
     """
     newest = next((event.invocation_id for event in reversed(events) if event.invocation_id), "")
     known: set[str] = set()
@@ -99,8 +99,8 @@ def abandoned_calls(events: Sequence[Event]) -> set[str]:
 def cut_points(events: Sequence[Event], ignored: frozenset[str] = frozenset()) -> list[int]:
     """Counts the events at the front that can be cut off without an open call.
 
-    Calls and answers are matched by their ids, and by the names of their tools where they have
-    none. Requests for confirmations and credentials are open until they are answered.
+    Calls and answers are matched by their ids, or by the names of their tools if they have no
+    ids. Requests for confirmations and credentials are open until they are answered.
 
     Args:
         events: Events in their order.

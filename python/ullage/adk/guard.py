@@ -1,4 +1,4 @@
-"""``Guard``: the last limit on a tool's response, whatever else failed before."""
+"""``Guard``: the last limit on a tool's response."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _FRAME = 1_000
 _AROUND = 2
 _BETWEEN = 1
 
-# Values that are looked at. A list that holds itself would have no end, and what has more than
-# this is larger than any limit.
+# Values that are visited. A list that contains itself has no end, and a response with more values
+# is larger than any limit.
 _MOST_STEPS = 1_000_000
 
-# The last words of a text that was cut.
+# The marker at the end of a text that was cut.
 MARKER = "\n\n... [TRUNCATED BY SRE AGENT SAFETY GUARD: Result too large for LLM context] ..."
 
 
 class Guard:
     """Keeps every response below a number of characters, and its lists below a number of items.
 
-    Strings are cut behind the limit, with a marker. Of lists the first items stay, and
-    ``metadata.truncated_count`` says how many do not. Anything else that is too large is replaced
-    by an error with a preview and the advice to filter better. It holds for every key of a
-    response, and for the response as a whole. Nothing is changed in place.
+    A long string is cut at the limit, with a marker. A long list keeps its first items, and
+    ``metadata.truncated_count`` is the number of missing ones. Any other value that is too large is
+    replaced with an error that has a preview and the advice to filter better. The limits hold for
+    every key of a response, and for the response as a whole. Nothing is changed in place.
 
-    Characters are those of the strings and numbers with the brackets, commas and quotes between
-    them; escapes are not counted. Counting stops at the limit.
+    Characters are those of the strings and numbers, with the brackets, commas and quotes between
+    them. Escapes do not count. Counting stops at the limit.
 
     Args:
         max_chars: The most characters of a response.
@@ -55,8 +55,8 @@ class Guard:
         self._items = max_items
 
     def guarded(self, response: Any) -> dict[str, Any] | None:
-        """The response within the limits, as ADK wants it; None where it is so already."""
-        # ADK wraps what is no dict in the same way.
+        """Returns the limited response in ADK's form; None if it is within the limits."""
+        # ADK wraps a value that is not a dict in the same way.
         whole = response if isinstance(response, dict) else {"result": response}
         left: dict[str, Any] = {}
         dropped = 0

@@ -1,4 +1,4 @@
-"""``Meter``: what model calls used, by what ADK reports of them."""
+"""``Meter``: the usage of model calls, from ADK's reports."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class SummaryUsage(NamedTuple):
     """The tokens that a model used for a summary.
 
     Attributes:
-        model: Its id; empty where it is not known.
-        usage: What it used.
+        model: Its id; empty if it is not known.
+        usage: Its usage.
     """
 
     model: str
@@ -56,7 +56,7 @@ def collect_usage() -> Iterator[list[SummaryUsage]]:
 
 
 def add_usage(model: str, usage: Usage) -> None:
-    """Adds what a model used, where that is collected."""
+    """Adds the usage of a model, if usage is being collected."""
     found = _found.get()
     if found is not None:
         found.append(SummaryUsage(model, usage))
@@ -125,13 +125,13 @@ class Call:
 
 
 class Meter:
-    """Counts what model calls used.
+    """Counts the usage of model calls.
 
-    The pieces of a streamed answer say what it came to so far; each piece adds what is new in it,
-    so that a call counts once, also one that is given up half way.
+    Each piece of a streamed answer reports the usage so far. Each piece adds the difference, so a
+    call counts once, even if it is cancelled half way.
 
     Args:
-        tracker: Where it is added up.
+        tracker: Adds up the usage.
     """
 
     def __init__(self, tracker: UsageTracker) -> None:
@@ -139,9 +139,9 @@ class Meter:
         self._calls: LruCache[Call] = LruCache(_CALLS)
 
     def account(self, context: CallbackContext) -> str:
-        """The session that is charged, with what it used in earlier processes.
+        """Returns the session that pays, with its usage in earlier processes.
 
-        Summaries that ADK had made since the last call are counted with it.
+        Summaries for ADK since the last call are counted with it.
         """
         session = paying_session(context)
         key = session_key(session)
@@ -173,14 +173,14 @@ class Meter:
         return self._calls.take(_place(context))
 
     def add_summaries(self, context: CallbackContext, summaries: Sequence[SummaryUsage]) -> None:
-        """Counts what models used that summarized for a request."""
+        """Counts the usage of models that summarized for a request."""
         for model, used in summaries:
             self.tracker.record(self.account(context), SUMMARIES, model, used + Usage(calls=1))
 
     def add(
         self, context: CallbackContext, response: LlmResponse, estimated: Callable[[], Usage]
     ) -> None:
-        """Counts what is new in a piece of an answer.
+        """Counts the new usage in a piece of an answer.
 
         Args:
             context: The callback's.

@@ -1,4 +1,4 @@
-"""From what size on a result is large, and which tool returns what."""
+"""The sizes of large results, and the kinds of data of known tools."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _WORTH_REPLACING = 4_000
 
 @dataclass(frozen=True)
 class PayloadLimits:
-    """From what size on a result is large.
+    """The sizes from which on a result is large.
 
     Args:
-        enabled: Whether anything is done about it.
-        items: A list of more items is large, unless it is short all the same. Keys are no items.
+        enabled: If False, no result is large.
+        items: A list of more items is large, unless it has few characters. Keys are not items.
         chars: A result of more characters as compact JSON is large.
     """
 
@@ -50,11 +50,11 @@ class PayloadLimits:
     def from_env(
         cls, prefix: str = "SRE_AGENT_LARGE_PAYLOAD_", environ: Mapping[str, str] | None = None
     ) -> PayloadLimits:
-        """The limits that the environment sets.
+        """Returns the limits of the environment variables.
 
         ``SRE_AGENT_LARGE_PAYLOAD_ENABLED`` turns all of it off with "false", "0", "no" or "off";
-        ``..._THRESHOLD_ITEMS`` and ``..._THRESHOLD_CHARS`` are whole numbers. What cannot be read,
-        or is below zero, counts as not set.
+        ``..._THRESHOLD_ITEMS`` and ``..._THRESHOLD_CHARS`` are whole numbers. An
+        invalid or negative value counts as not set.
         """
         environ = os.environ if environ is None else environ
         enabled = environ.get(f"{prefix}ENABLED", "true").strip().lower()

@@ -1,8 +1,8 @@
-"""``LargePayloadHandler``: what stands for a result that is too large for a context.
+"""``LargePayloadHandler``: replaces results that are too large for a context.
 
-The whole is stored first. Then the first of three ways that works says what is in it: the core's
-statistics made in a sandbox, the same made here, or samples. A result that none of them can deal
-with is left as it is.
+The result is stored first. Then the first of three ways that works describes it: the core's
+statistics from a sandbox, the same from this process, or samples. If none of them works, the result
+stays unchanged.
 """
 
 from __future__ import annotations
@@ -119,29 +119,29 @@ class _Replacement:
 
 
 class LargePayloadHandler(BasePlugin):
-    """Takes large results out of a conversation, and says what is in them.
+    """Replaces large results of a conversation with descriptions.
 
     A plugin of an app, the callback of an agent, or the ``payloads`` of a ``ContextPlugin``.
 
     A result of a known shape (metrics, logs, traces, time series) becomes statistics over all of
-    its rows, and any other its shape, how its fields are distributed, and samples. Both are
-    computed by the core, at some hundred megabytes a second: here, or in a sandbox that has ullage.
+    its rows. Any other result becomes its shape, the distribution of its fields, and samples. The
+    core computes both, at some hundred megabytes a second: here, or in a sandbox that has ullage.
 
-    The whole is stored before: readable by :meth:`tools`, and saved as an artifact of the session
-    where the app has an artifact service. Where it could not be kept, nothing is taken out.
+    The result is stored first. :meth:`tools` read it, and it is an artifact of the session if the
+    app has an artifact service. If it cannot be stored, it is not replaced.
 
     Args:
-        store: Where the whole is kept; a ``MemoryStore`` of its own if not given. Give the store of
-            the engine, so that one retrieval tool reads everything.
-        limits: From what size on; from the environment if not given (``SRE_AGENT_LARGE_PAYLOAD_*``,
-            read once).
+        store: Keeps the results; a ``MemoryStore`` of its own if not given. Give the store of the
+            engine, so that one retrieval tool reads everything.
+        limits: The sizes of large results; from the environment if not given
+            (``SRE_AGENT_LARGE_PAYLOAD_*``, read once).
         sandbox: A code executor of ADK, a function that runs code, or a :class:`Sandbox`. It runs
             the model's own code, and makes the statistics if it has ullage.
-        kinds: Kinds of what your own tools return, beside those that are known: "metrics", "logs",
-            "traces" or "time_series". Where the rows are something else, the name counts nothing.
-        retrieval: What the retrieval tool is called.
-        analysis: What the analysis tool is called.
-        name: The name of the plugin, of which an app has one of each.
+        kinds: The kinds of data of your own tools: "metrics", "logs", "traces" or "time_series".
+            If the rows are something else, the kind is ignored.
+        retrieval: The name of the retrieval tool.
+        analysis: The name of the analysis tool.
+        name: The name of the plugin, unique in an app.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class LargePayloadHandler(BasePlugin):
         self._surveys_here = False
 
     def tools(self) -> list[FunctionTool]:
-        """The tools that read the stored data: retrieval, and analysis where there is a sandbox."""
+        """Returns the tools for the stored data: retrieval, and analysis with a sandbox."""
         tools = [retrieval_tool(self.store, name=self._retrieval)]
         if self.sandbox is not None:
             tools.append(analysis_tool(self.store, self.sandbox, name=self._analysis))
@@ -184,16 +184,16 @@ class LargePayloadHandler(BasePlugin):
     ) -> dict[str, Any] | None:
         """Returns the replacement of a result in the conversation.
 
-        Never raises but for a cancelled task; ``result`` is never changed. O(length).
+        Never raises, except if its task is cancelled. Never changes ``result``. O(length).
 
         Args:
             tool_name: The tool.
-            args: What it was called with.
-            result: What it returned, whatever that is.
+            args: The arguments of the call.
+            result: Any return value of the tool.
             tool_context: The context of the call.
 
         Returns:
-            None if the result is not large, was handled before, or could not be.
+            None if the result is not large, was handled before, or could not be handled.
         """
         del args
         if not self.limits.enabled or tool_name in {self._retrieval, self._analysis}:
@@ -214,13 +214,13 @@ class LargePayloadHandler(BasePlugin):
         tool_args: dict[str, Any] | None = None,
         result: Any = None,
     ) -> dict[str, Any] | None:
-        """:meth:`handle` as a callback: ADK names two arguments otherwise in plugins and agents.
+        """:meth:`handle` as a callback. ADK names two arguments differently in plugins.
 
         Args:
             tool: The tool.
-            args: What an agent's tool was called with.
+            args: The arguments of an agent's tool.
             tool_context: The context of the call.
-            tool_response: What an agent's tool returned.
+            tool_response: The return value of an agent's tool.
             tool_args: ``args``, for a plugin.
             result: ``tool_response``, for a plugin.
         """

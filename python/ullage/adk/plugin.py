@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# The name that ADK knows the plugin by; an app can have one of each name.
+# The plugin's name in ADK. Names are unique in an app.
 NAME = "ullage_context"
 
 # Number of times that a call is made again, smaller, after the provider refused it as too long.
@@ -69,13 +69,13 @@ class Settings(TypedDict, total=False):
     Keys:
         engine: The engine: a ``ContextManager``, a function from a model's id to one, or None for
             one for each model, by its id and without a store. Give your own ``format="gemini"``.
-        usage: Where usage is added up, and whose budget is kept; if not given,
-            ``UsageTracker.from_env()``, with the budget in ``SRE_AGENT_TOKEN_BUDGET``.
-        payloads: Handles large payloads before a response is shrunk, such as
+        usage: Adds up the usage, and has the budget; if not given, ``UsageTracker.from_env()``,
+            with the budget in ``SRE_AGENT_TOKEN_BUDGET``.
+        payloads: Handles large payloads before a response is shortened, such as
             ``ullage.adk.LargePayloadHandler``.
         guard: The last limit on a response; if not given, ``Guard()``.
-        remember: Where compactions are remembered: in the state of the "session", so that a
-            resumed one begins with what was sent before, or in this "process" alone.
+        remember: The place to remember compactions: the state of the "session", so that a resumed
+            session sends the same beginning, or this "process" only.
     """
 
     engine: EngineOrFactory
@@ -89,15 +89,15 @@ class ContextHooks:
     """The work of ullage at each of ADK's callbacks, for an app or for an agent.
 
     Args:
-        engine: See ``Settings``, as for all that follow.
-        usage: Where usage is added up.
+        engine: See ``Settings`` for this and all other arguments.
+        usage: Adds up the usage.
         payloads: Handles large payloads.
         guard: The last limit on a response.
-        remember: Where compactions are remembered.
+        remember: The place to remember compactions.
         **unknown: Settings that do not exist.
 
     Raises:
-        PolicyError: If an argument is unknown, or not what it should be.
+        PolicyError: If an argument is unknown or invalid.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class ContextHooks:
     async def after_model_callback(
         self, callback_context: CallbackContext, llm_response: LlmResponse
     ) -> LlmResponse | None:
-        """Counts what the call used, and learns from it how the provider counts."""
+        """Counts the usage of the call, and corrects the counter by it."""
         call = self._meter.current_call(callback_context)
         self._meter.add(callback_context, llm_response, lambda: self._estimate(call, llm_response))
         if llm_response.partial:
@@ -180,7 +180,7 @@ class ContextHooks:
     async def on_model_error_callback(
         self, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
     ) -> LlmResponse | None:
-        """Sends a request again with less that was refused for its length."""
+        """Sends a smaller request again after the provider refused one as too long."""
         call = self._meter.current_call(callback_context)
         while is_overflow(error) and call.retries < RETRIES:
             call.retries += 1
@@ -200,7 +200,7 @@ class ContextHooks:
     async def after_agent_callback(
         self, callback_context: CallbackContext, agent: BaseAgent | None = None
     ) -> types.Content | None:
-        """Lets go of what only the running invocation needs."""
+        """Releases the data of the running invocation."""
         del agent
         call = self._meter.end(callback_context)
         if call is not None:
@@ -249,33 +249,32 @@ class ContextPlugin(ContextHooks, BasePlugin):
 
         app = App(name="sre", root_agent=agent, plugins=[ContextPlugin()])
 
-    * A tool's response is shortened before it enters the session, the whole stored where the
-      engine has a store; above 200,000 characters or 500 items nothing enters.
-    * Before a model call the request is compacted if it is above the high mark, with its system
-      instruction and its tools counted, also in the middle of an invocation. The outcome stands
-      until the high mark is reached again, so that the prompt keeps its beginning, and the
-      provider its cache. Invalid histories are repaired. Only the request changes; the session
-      keeps every event.
-    * What the provider refuses for its length is sent again with less, at most three times.
-    * What calls use is added up in ``usage``, by session and agent; a session that has used up the
-      tracker's budget gets the pause of the SRE agent in place of an answer. What a resumed session
-      used before comes from its events; agents called as tools count to the session of the user.
-      What providers report corrects the engine's counter.
+    * A tool's response is shortened before it enters the session. The original is stored if the
+      engine has a store. No text above 200,000 characters and no list above 500 items enters.
+    * Before a model call the request is compacted if it is above the high mark, also in the middle
+      of an invocation. Its system instruction and tools are counted. The outcome is used until the
+      high mark is reached again, so the prompt keeps its beginning and the provider its cache.
+      Invalid histories are repaired. Only the request changes; the session keeps every event.
+    * A request that the provider refuses as too long is sent again, smaller, at most three times.
+    * Usage is added up in ``usage``, by session and agent. A session that has used up the tracker's
+      budget gets the SRE agent's pause as the answer. Earlier usage of a resumed session comes from
+      its events. Agents that are called as tools count to the user's session. Reports of providers
+      correct the engine's counter.
 
-    A callback never raises: what goes wrong is logged, and ADK goes on without it.
+    A callback never raises: errors are logged, and ADK continues without the callback's effect.
 
     One plugin may serve several runners and threads, and several runs of a session at once. It
-    remembers the last compaction of 64 conversations (an agent in a session), and has the state of
-    the session keep it for other processes, by a key that begins with ``ullage/``. Beside the
-    engine's own cost, a call takes one pass over the contents that were compacted.
+    remembers the last compaction of 64 conversations (an agent in a session). The state of the
+    session keeps it for other processes, under a key that begins with ``ullage/``. Beside the
+    engine's own cost, a call takes one pass over the compacted contents.
 
     Args:
         name: The plugin's name.
-        **settings: ``engine``, ``usage``, ``payloads``, ``guard`` and ``remember``, of which none
-            has to be given: see ``ullage.adk.plugin.Settings``.
+        **settings: ``engine``, ``usage``, ``payloads``, ``guard`` and ``remember``, all optional:
+            see ``ullage.adk.plugin.Settings``.
 
     Raises:
-        PolicyError: If a setting is not what it should be.
+        PolicyError: If a setting is unknown or invalid.
     """
 
     def __init__(self, *, name: str = NAME, **settings: Unpack[Settings]) -> None:
@@ -305,7 +304,7 @@ class ContextCallbacks(ContextHooks):
         **settings: As for ``ContextPlugin``.
 
     Raises:
-        PolicyError: If a setting is not what it should be.
+        PolicyError: If a setting is unknown or invalid.
     """
 
     def __init__(self, **settings: Unpack[Settings]) -> None:

@@ -1,4 +1,4 @@
-"""The summary that stands for older events in a session: how it is written, and read back."""
+"""Writes and reads the summary that replaces older events of a session."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _WAITING_LINE = 300
 
 @dataclass(frozen=True)
 class PriorSummary:
-    """The summary that stands for older events, and what goes with it.
+    """The summary that replaces older events, with its request and open calls.
 
     Args:
-        start: The time of the first event that it stands for.
+        start: The time of the first event that it replaces.
         end: The time of the last one.
         text: The summary.
         request: The parts of the latest request among them.
-        waiting: The lines about calls that went on.
+        waiting: The lines about calls that were still open.
     """
 
     start: float
@@ -54,7 +54,7 @@ class PriorSummary:
         start = compaction.start_timestamp if compaction else event.timestamp
         end = compaction.end_timestamp if compaction else event.timestamp
         if not text.startswith(HEADER):
-            # Another's summary is one all the same.
+            # A summary of another summarizer counts too.
             return cls(start, end, text) if compaction else None
         body, _, going_on = text[len(HEADER) :].lstrip("\n").partition(f"\n\n{WAITING}\n")
         request = tuple(parts[2:]) if len(parts) > 1 and parts[1].text == REQUEST else ()

@@ -1,4 +1,4 @@
-"""``Requests``: bringing the contents of a request inside the model's window."""
+"""``Requests``: keeps the contents of a request inside the model's window."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _LONGEST = 250_000
 # The text begins with its form. A text of another form is not read.
 _FORM = "view:"
 
-# Branches of nodes that run once have the id of that run in them, and are never gone on with.
+# Branches of nodes that run once have the id of that run in them, and are never continued.
 _RUN = "@"
 
 
@@ -58,11 +58,11 @@ class _ConversationView:
 
     Attributes:
         view: The view.
-        engine: What made it.
-        state: Its state as text; None before its first compaction, or where it is too long.
-        written: The compaction and the ceiling that the text is of.
-        texts: Hashes of the texts that the session may have of it. Another text is of another
-            process.
+        engine: The engine of the view.
+        state: Its state as text; None before its first compaction, or if it is too long.
+        written: The compaction and the ceiling in the text.
+        texts: Hashes of the texts that the session may have of it. Another process wrote any other
+            text.
         counted: The last compaction whose summary was counted.
     """
 
@@ -82,7 +82,7 @@ class Requests:
 
     Args:
         engines: Gives each model its engine.
-        remember: Where views are kept.
+        remember: The place to keep views.
     """
 
     def __init__(self, engines: Engines, remember: Remember) -> None:
@@ -91,9 +91,9 @@ class Requests:
         self._known: LruCache[_ConversationView] = LruCache(_CONVERSATIONS)
 
     async def fit(self, context: CallbackContext, request: LlmRequest) -> list[types.Content]:
-        """The contents for a request, which is not changed.
+        """Returns the contents for a request, and does not change the request.
 
-        Where even the shortest are above the limit, the shortest; the provider has the last word.
+        If even the shortest contents are above the limit, they are sent, and the provider decides.
         """
         conversation, contents = conversation_of(context, request.model), request.contents
         known = self._view_of(conversation, context, request)
@@ -132,12 +132,12 @@ class Requests:
     async def shrink_refused(
         self, context: CallbackContext, request: LlmRequest, counted: int | None
     ) -> list[types.Content] | None:
-        """Shorter contents in place of those that were refused; None if there are none.
+        """Returns shorter contents in place of refused ones; None if there are none.
 
         Args:
             context: The callback's.
             request: The request, with its configuration as it was.
-            counted: The tokens that the provider counted, where it says so.
+            counted: The tokens that the provider counted, if it says so.
         """
         conversation = conversation_of(context, request.model)
         known = self._view_of(conversation, context, request)
@@ -153,11 +153,11 @@ class Requests:
         return with_pending_answers(fitted, request.contents, request)
 
     def keep_in_session(self, conversation: Conversation, context: CallbackContext) -> None:
-        """Has the session keep the view, with the answer that came to the last request.
+        """Stores the view in the session, with the answer to the last request.
 
-        What was written is only stored with the event of the model's answer, so it is looked for
-        each time; and every piece of a streamed answer would carry it if it were written before
-        the last.
+        The state is only stored with the event of the model's answer, so this checks it each time.
+        It waits for the last piece of a streamed answer, because every piece would carry the
+        state otherwise.
         """
         known = self._known.get(conversation)
         key = self._key(conversation, context)
@@ -170,7 +170,7 @@ class Requests:
             logger.debug("key=<%s>, error=<%s> | a view is not in the session", key, error)
 
     def release(self, conversation: Conversation) -> None:
-        """Lets go of what only the running invocation needs."""
+        """Releases the data of the running invocation."""
         known = self._known.get(conversation)
         if known is None:
             return
@@ -209,7 +209,7 @@ class Requests:
     def _note(
         self, conversation: Conversation, context: CallbackContext, known: _ConversationView
     ) -> None:
-        """Writes the state down where a compaction has changed it, and counts its summary."""
+        """Writes the state if a compaction has changed it, and counts its summary."""
         report = known.view.report
         if report is not None and report is not known.counted:
             known.counted = report
@@ -232,7 +232,7 @@ class Requests:
 
 
 def written_state(state: dict[str, Any]) -> str | None:
-    """The state of a view as text; None where it cannot be written, or is too long."""
+    """Returns the state of a view as text; None if it cannot be written, or is too long."""
     try:
         packed = json.dumps(state, ensure_ascii=False).encode("utf-8", "surrogatepass")
     except (TypeError, ValueError) as error:
@@ -246,7 +246,7 @@ def written_state(state: dict[str, Any]) -> str | None:
 
 
 def read_state(text: str) -> dict[str, Any] | None:
-    """The state of a view from a text; None where it cannot be read."""
+    """Returns the state of a view from a text; None if it cannot be read."""
     if not text.startswith(_FORM):
         return None
     try:
