@@ -220,7 +220,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         Args:
             agent: Whose messages are reduced, in place.
             e: The provider's refusal.
-            escalation: How many reductions were not enough before this one.
+            escalation: The number of reductions before this one that were not enough.
 
         Raises:
             ContextWindowOverflowException: If ``e`` is given and nothing can be made smaller, or

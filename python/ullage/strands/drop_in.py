@@ -58,8 +58,8 @@ class DropInConversationManager(RestorableConversationManager):
     A subclass has ``pin_first`` from the class of Strands that it takes the place of.
 
     Attributes:
-        stored: What a session keeps of the state, as pairs of the name in the session and the name
-            of the attribute.
+        stored: The parts of the state that a session keeps, as pairs of the name in the session and
+            the name of the attribute.
     """
 
     pin_first: int | None
@@ -92,7 +92,7 @@ class DropInConversationManager(RestorableConversationManager):
         return head
 
     def _after_model_call(self, event: AfterModelCallEvent) -> Awaitable[None] | None:
-        """Counts refusals anew after an answer."""
+        """Starts the count of refusals over after an answer."""
         if event.stop_response is not None:
             self._states.of(event.agent).refusals.end()
         return None
@@ -127,12 +127,12 @@ class SlidingWindowConversationManager(
 
     Args:
         window_size: Most messages that stay; 0 removes all of them on every reduction.
-        should_truncate_results: Whether tool results are truncated on an overflow.
-        per_turn: Whether the window is applied before each model call (True), before every so many
-            (a number), or after an invocation only.
+        should_truncate_results: True to truncate tool results on an overflow.
+        per_turn: True to apply the window before each model call, a number n to apply it before
+            every n-th, False to apply it after an invocation only.
         pin_first: Messages at the start that are pinned at the first reduction and never leave.
-        proactive_compression: Whether messages leave before the window of the model is full: True
-            for 70 % of it, or ``{"compression_threshold": share}``.
+        proactive_compression: Removes messages before the window of the model is full: True for
+            70 % of it, or ``{"compression_threshold": share}``.
 
     Raises:
         ValueError: If ``window_size`` is negative, ``per_turn`` is no positive number, or the
@@ -234,8 +234,8 @@ class SummarizingConversationManager(
         summarization_agent: Summarizes in place of the agent's own model.
         summarization_system_prompt: The system prompt of its model in place of Strands' own.
         pin_first: Messages at the start that are pinned at the first reduction and never leave.
-        proactive_compression: Whether summaries are made before the window of the model is full:
-            True for 70 % of it, or ``{"compression_threshold": share}``.
+        proactive_compression: Summarizes before the window of the model is full: True for 70 % of
+            it, or ``{"compression_threshold": share}``.
 
     Raises:
         ValueError: If both a summarization agent and a prompt are given, or the threshold is not

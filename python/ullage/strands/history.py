@@ -1,4 +1,4 @@
-"""What providers ask of a history: valid messages, durable ids, pins, and cuts between turns."""
+"""The rules of providers for a history: valid messages, durable ids, pins, and cuts."""
 
 from __future__ import annotations
 

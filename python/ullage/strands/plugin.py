@@ -175,16 +175,16 @@ class ContextPlugin(EngineSeam, Plugin):
     plugin did. Any other manager stays, and works beside the plugin.
 
     Args:
-        engine: What decides. If not given, each agent has an engine for its model: by its id, and
-            by its ``context_window_limit`` where it has one. It keeps what leaves beside the
+        engine: The engine. If not given, each agent has an engine for its model: by its id, and by
+            its ``context_window_limit`` where it has one. It keeps removed content beside the
             session of a ``FileSessionManager``, in the folder ``artifacts``; otherwise in memory,
             for as long as the agent lives.
         policy: The settings, if no engine is given; those for the model if not given either.
-        store: Where what leaves is kept, if no engine is given.
+        store: Keeps removed content, if no engine is given.
         model: The id of the model, if no engine is given; that of the agent's model if not given.
-        max_retries: How often in a row a refused request is made smaller and sent again.
-        shrink: Whether tool results are shrunk as they arrive.
-        retrieval: Whether agents get the tool that reads stored outputs back.
+        max_retries: The most times in a row that a refused request is made smaller and sent again.
+        shrink: True to shrink tool results as they arrive.
+        retrieval: True to give agents the tool that reads stored outputs back.
 
     Raises:
         PolicyError: If an argument is not what it should be, or an engine is given together with
@@ -220,7 +220,7 @@ class EngineStrategy(EngineSeam):
 
     Args:
         engine: See :class:`~ullage.strands.ContextPlugin`.
-        shrink: Whether tool results are shrunk as they arrive.
+        shrink: True to shrink tool results as they arrive.
         **settings: ``policy``, ``store``, ``model`` and ``retrieval``, as for the plugin.
 
     Raises:
@@ -260,7 +260,7 @@ class ContextView(EngineSeam, Plugin):
     What is sent is compacted as :class:`~ullage.strands.ContextPlugin` compacts; ``agent.messages``
     and the session keep every message as it arrived. Take the plugin away and nothing has happened.
     The requests are those of a ``View``, see ``docs/view.md``: they go on from one to the next, and
-    after a refusal the later ones stay below what was refused. Another process compacts anew.
+    after a refusal the later ones stay below what was refused. Another process compacts again.
 
     An agent that was given no conversation manager, or ``NullConversationManager``, gets one that
     changes nothing. Tool results are not shrunk as they arrive, since that would change the
@@ -271,7 +271,7 @@ class ContextView(EngineSeam, Plugin):
 
     Args:
         engine: See :class:`~ullage.strands.ContextPlugin`.
-        max_retries: How often in a row a refused request is made smaller and sent again.
+        max_retries: The most times in a row that a refused request is made smaller and sent again.
         **settings: ``policy``, ``store``, ``model`` and ``retrieval``, as for the plugin.
 
     Raises:

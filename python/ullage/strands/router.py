@@ -71,7 +71,7 @@ class ToolRouterHook(HookProvider):
         engine: Decides in place of the thresholds what stays of a result; its store keeps the
             originals.
         store: Keeps the artifacts in place of a folder; sync or async.
-        env_prefix: What the names of the variables begin with.
+        env_prefix: The prefix of the variables' names.
 
     Raises:
         PolicyError: If more than one of ``artifacts_dir``, ``store`` and ``engine`` is given, or

@@ -43,7 +43,7 @@ class SessionLog:
     the messages that are there, but for the head that a session restored; then what is appended.
 
     Attributes:
-        offset: How many messages of the log lie in front of the tail.
+        offset: The number of messages in the log before the tail.
         head: The messages in front of the tail.
         has_begun: True once the conversation was seen. The messages that a session restores are
             known only after it has asked for the head.
@@ -126,8 +126,8 @@ class SessionLog:
     def begin(self, messages: list[Message], agent: Any = None) -> None:
         """Takes the messages after the head as the tail, if the conversation was not seen yet.
 
-        ``agent`` is given if its session restored them. Strands fills in and takes away messages
-        where calls and results in a log do not match: what it has mended is of the head.
+        ``agent`` is given if its session restored them. Strands adds and removes messages where
+        calls and results in a log do not match: the messages that it repaired are of the head.
         """
         self._restored = None
         if self.has_begun:

@@ -75,8 +75,8 @@ class CascadeSettings:
     Attributes:
         context_limit: Tokens of the window, where neither agent nor model says.
         prompt_telemetry_threshold: Share of the limit from which on a prompt is reduced.
-        prompt_cache_relax: What is added to it while the provider answers from its prompt cache.
-        prompt_cache_hint: Whether the cache is in use, whatever is reported.
+        prompt_cache_relax: Added to that share while the provider answers from its prompt cache.
+        prompt_cache_hint: True if the cache is in use, whatever is reported.
         tool_compress_truncate: Characters that stay of a compressed tool result.
         tool_max_result_chars: Characters that a result may bring into the conversation.
         tool_result_artifact_threshold: A result above so many characters becomes an artifact.
@@ -102,11 +102,12 @@ class CascadeSettings:
     ) -> CascadeSettings:
         """The settings of the environment, read now: ``CYBER_CONTEXT_LIMIT`` and the like.
 
-        A number out of range is brought into it; what is no number is left out with a warning.
+        A number out of range is brought into it. A value that is not a number is ignored, with a
+        warning.
 
         Args:
-            prefix: What stands before the names.
-            environ: Where they are looked up; the environment of the process if not given.
+            prefix: The prefix of the names.
+            environ: The variables; those of the process if not given.
         """
         environ = os.environ if environ is None else environ
         given: dict[str, Any] = {}
