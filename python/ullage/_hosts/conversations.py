@@ -11,16 +11,17 @@ from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ullage import BudgetError, ContextManager, MessageError, StoreError, is_overflow
+from ullage import BudgetError, MessageError, StoreError, is_overflow
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Step
+from ullage._hosts.engines import without_store
 from ullage._hosts.rows import Reading
 from ullage.overflow import counted_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ullage import Report, View
+    from ullage import ContextManager, Report, View
     from ullage._engine.steps import Steps
     from ullage._hosts.rows import Codec, Row
 
@@ -93,7 +94,7 @@ class Conversation:
                     raise
                 # Nothing is lost by it: the host has every message.
                 logger.warning("error=<%s> | compacted without the store", error)
-                view = _without_store(self.engine).open(view.state(), append_only=True)
+                view = without_store(self.engine).open(view.state(), append_only=True)
 
     def exchange(
         self, reading: Reading, send: Callable[[list[Any]], Any], **beside: Any
@@ -236,14 +237,3 @@ class Conversations:
         elif view is None:
             view = engine.open(append_only=True, dump=dump, load=load)
         return Conversation(engine, view, mark)
-
-
-def _without_store(engine: ContextManager) -> ContextManager:
-    """An engine like this one that stores nothing."""
-    return ContextManager(
-        engine.policy,
-        counter=engine.counter,
-        append_only=True,
-        on_compaction=engine.on_compaction,
-        recorder=engine.recorder,
-    )

@@ -81,3 +81,15 @@ class Engines:
         return ContextManager(
             policy, store=self.store, model=name or None, format=self._format, append_only=True
         )
+
+
+def without_store(engine: ContextManager, format: str | None = None) -> ContextManager:
+    """An engine like this one that stores nothing, for a request while the store fails."""
+    return ContextManager(
+        engine.policy,
+        counter=engine.counter,
+        format=format,
+        append_only=True,
+        on_compaction=engine.on_compaction,
+        recorder=engine.recorder,
+    )

@@ -20,6 +20,7 @@ from strands.types.exceptions import ContextWindowOverflowException
 from ullage import BudgetError, ContextManager, StoreError, UllageError
 from ullage._engine.logger import Logger
 from ullage._engine.steps import arun
+from ullage._hosts.engines import without_store
 from ullage.strands.agents import PerAgent, note_seam, usage_counts
 from ullage.strands.engines import (
     Refusals,
@@ -327,17 +328,8 @@ class ContextView(EngineSeam, Plugin):
         except StoreError as error:
             # Nothing is lost by it: the agent has every message.
             logger.warning("error=<%s> | compacted without the store", error)
-            storeless = ContextManager(
-                engine.policy,
-                counter=engine.counter,
-                format="bedrock",
-                append_only=True,
-                on_compaction=engine.on_compaction,
-                recorder=engine.recorder,
-            )
-            shown = await _within_budget(
-                storeless.open(view.state()), messages, system_and_tools(agent)
-            )
+            other = without_store(engine, "bedrock").open(view.state())
+            shown = await _within_budget(other, messages, system_and_tools(agent))
         limit_count(shown, engine.policy)
         return shown
 
