@@ -18,7 +18,7 @@ class Compacted(NamedTuple):
 
     Attributes:
         messages: The messages to send, as a new list.
-        report: What the compaction did.
+        report: The report of the compaction.
     """
 
     messages: list[Any]

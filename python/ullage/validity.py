@@ -20,8 +20,8 @@ class Violation:
         message: Index of the message in the list.
         block: Index of the block in that message, or None if it is about the message. Counted as
             ullage reads it: reasoning, content and calls in this order.
-        problem: What is wrong.
-        remedy: What to do about it.
+        problem: A description of the problem.
+        remedy: The advice for solving it.
         provider_says: The answer of the format's provider to such a request, in short.
     """
 
@@ -46,7 +46,7 @@ class Repair:
     Attributes:
         rule: The rule that was broken.
         message: Index of the message in the given list.
-        what: What was done.
+        what: A description of the repair.
     """
 
     rule: str

@@ -106,10 +106,10 @@ class Call:
     Attributes:
         model: The model that was asked for.
         sent: The contents that were sent, until what they came to is known.
-        config: What ADK had configured, which a model may change on its way.
-        began: When, in nanoseconds.
-        counted: What was counted of it so far.
-        retries: How often it was sent again.
+        config: The configuration from ADK, which a model may change later.
+        began: The start time in nanoseconds.
+        counted: The usage counted so far.
+        retries: The number of repeated requests.
     """
 
     model: str = ""
@@ -185,7 +185,7 @@ class Meter:
         Args:
             context: The callback's.
             response: The piece.
-            estimated: What the call used, where the model reports nothing.
+            estimated: The estimated usage, if the model reports none.
         """
         call = self.current_call(context)
         reported = usage_of(response.usage_metadata)

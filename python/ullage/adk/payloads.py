@@ -82,9 +82,9 @@ class _LargeResult:
 
     Attributes:
         tool: The tool.
-        payload: What it returned.
+        payload: The result of the tool.
         named: The kind that the tool is known to return.
-        stored: Where the whole is, as fields of the metadata.
+        stored: The references of the result, as fields of the metadata.
         tool_context: The context of the call.
     """
 
@@ -108,7 +108,7 @@ class _Replacement:
     """The replacement of a result.
 
     Attributes:
-        mode: How it was made.
+        mode: The way in which it was made.
         result: The replacement.
         template: The kind of data that it was made for.
     """

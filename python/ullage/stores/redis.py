@@ -38,7 +38,7 @@ class RedisStore(SharedStore):
             conversation that was compacted. None keeps it until it is deleted.
         timeout: Seconds that a call may take.
         connections: The most connections of this process.
-        prefix: What the keys begin with.
+        prefix: The beginning of the keys.
     """
 
     def __init__(
