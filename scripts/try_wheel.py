@@ -59,6 +59,7 @@ EXTRAS = {
     "pydantic-ai": "from ullage.pydantic_ai import ContextCapability; ContextCapability()",
     "agent-framework": "from ullage.agent_framework import ContextMiddleware as M; M()",
     "cli": "import rich, shtab, ullage.cli",
+    "mcp": "import ullage, ullage.mcp_server as m; m.server(ullage.MemoryStore())",
     "yaml": "import yaml, ullage.supyagent",
     "objects": "from ullage.stores import ObjectStore; ObjectStore('memory:///')",
     "redis": "from ullage.stores import RedisStore; RedisStore('redis://127.0.0.1')",

@@ -1,0 +1,141 @@
+"""The MCP server over a store, asked by the official client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from typing import Any
+
+import pytest
+
+import ullage
+
+mcp: Any = pytest.importorskip("mcp", reason="mcp is not installed")
+
+from ullage.mcp_server import MOST_COMPRESSED, server  # noqa: E402 - it needs mcp
+
+LOG = "\n".join(f"12:00:{n:04} GET /cart/{n} 200 in {n * 7 % 90} ms" for n in range(4_000))
+
+
+def ask(made: Any, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+    async def asked() -> list[Any]:
+        async with mcp.Client(made) as client:
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return asyncio.run(asked())
+
+
+def text_of(result: Any) -> str:
+    return str(result.content[0].text)
+
+
+@pytest.fixture
+def store():
+    return ullage.MemoryStore()
+
+
+@pytest.fixture
+def reference(store):
+    return store.put(LOG.encode(), reference="read_log-0011223344556677")
+
+
+def test_the_tools_have_schemas_and_no_structured_output(store):
+    async def tools() -> Any:
+        async with mcp.Client(server(store)) as client:
+            return (await client.list_tools()).tools
+
+    known = {tool.name: tool for tool in asyncio.run(tools())}
+    assert set(known) == {"retrieve", "search", "compress", "stats"}
+    assert known["retrieve"].input_schema["required"] == ["reference"]
+    assert all(tool.output_schema is None and tool.description for tool in known.values())
+
+
+def test_a_stored_output_is_read_back_bounded(store, reference):
+    whole, piece = ask(
+        server(store, limit=2_000),
+        ("retrieve", {"reference": reference}),
+        ("retrieve", {"reference": reference, "pattern": "/cart/3999 "}),
+    )
+    assert len(text_of(whole)) < 2_600
+    assert "GET /cart/3999 200" in text_of(piece)
+    assert whole.structured_content is None
+
+
+def test_search_finds_lines_and_stats_counts(store, reference):
+    found, figures = ask(
+        server(store), ("search", {"pattern": "/cart/2718 ", "context": 1}), ("stats", {})
+    )
+    assert reference in text_of(found)
+    assert "/cart/2717 " in text_of(found)
+    assert json.loads(text_of(figures)) == {
+        "outputs": 1,
+        "bytes": len(LOG),
+        "bytes_are_of": 1,
+        "writes": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        pytest.param(
+            "retrieve",
+            {"reference": "read_log-0123456789abcdef"},
+            "nothing is stored",
+            id="reference",
+        ),
+        pytest.param("search", {"pattern": "["}, "pattern", id="pattern"),
+        pytest.param("compress", {"text": "x" * (MOST_COMPRESSED + 1)}, "give at most", id="size"),
+    ],
+)
+def test_a_mistake_is_an_error_result_that_says_what_to_do(store, name, arguments, message):
+    (result,) = ask(server(store), (name, arguments))
+    assert result.is_error
+    assert message in text_of(result)
+
+
+def test_compress_writes_only_if_it_may(store):
+    (shown,) = ask(server(store), ("compress", {"text": LOG, "tool_name": "read_log"}))
+    assert len(text_of(shown)) < len(LOG) // 4
+    assert store.list() == []
+    (shown,) = ask(server(store, writes=True), ("compress", {"text": LOG, "tool_name": "read_log"}))
+    (reference,) = store.list()
+    assert reference in text_of(shown)
+    assert store.get(reference).decode() == LOG
+
+
+def test_the_command_serves_a_session_over_stdio(tmp_path):
+    own = ullage.FileStore(tmp_path, "audit")
+    reference = own.put(LOG.encode(), reference="read_log-0011223344556677")
+    other = ullage.FileStore(tmp_path, "other")
+    other.put(b"of another session", reference="read_log-7766554433221100")
+
+    async def asked() -> list[Any]:
+        from mcp.client.stdio import StdioServerParameters, stdio_client
+
+        arguments = ["-m", "ullage", "mcp", "--store", str(tmp_path), "--session", "audit"]
+        parameters = StdioServerParameters(
+            command=sys.executable,
+            args=arguments,
+            env=dict(os.environ),
+        )
+        async with stdio_client(parameters) as streams, mcp.ClientSession(*streams) as session:
+            await session.initialize()
+            calls = [
+                session.call_tool("retrieve", {"reference": reference, "head": 2}),
+                session.call_tool("search", {"pattern": "another session"}),
+            ]
+            return [await call for call in calls]
+
+    piece, found = asyncio.run(asked())
+    assert "GET /cart/1 " in text_of(piece)
+    assert "of another session" not in text_of(found)
+
+
+def test_a_missing_folder_is_an_error(tmp_path, capsys):
+    from ullage.cli import main
+
+    assert main(["mcp", "--store", str(tmp_path / "none")]) != 0
+    assert "folder not found" in capsys.readouterr().err
