@@ -200,7 +200,7 @@ def test_threads_that_share_an_engine_each_tell():
 
 
 def test_what_cannot_be_called_is_refused():
-    with pytest.raises(ullage.PolicyError, match="on_compaction: a str cannot be called"):
+    with pytest.raises(ullage.PolicyError, match="on_compaction: it is a str; give a function"):
         engine("print")
 
 

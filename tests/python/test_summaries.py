@@ -299,7 +299,7 @@ def test_always_needs_no_summarizer(messages):
 
 
 def test_a_summarizer_that_is_not_callable_is_refused():
-    with pytest.raises(ullage.PolicyError, match="summarizer: a int cannot be called"):
+    with pytest.raises(ullage.PolicyError, match="summarizer: it is an int; give a function"):
         ullage.ContextManager(summarizer=3)
 
 
