@@ -5,9 +5,12 @@
 //! waited for, because a queue of threads that wait is behind locks too.
 //!
 //! A [`Locked`] value is one that nobody can do without. A fork waits until no thread holds or awaits such a lock:
-//! [`before_fork`] and the two functions for afterwards are called by the host's hooks for forks.
+//! [`before_fork`] and the two functions for afterwards are called by the host's hooks for forks. The same holds for a
+//! [`Lazy`] value while a thread makes it: its child would wait for ever for the end of that.
 
+use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -67,7 +70,7 @@ static FORKING: AtomicUsize = AtomicUsize::new(0);
 /// keep the interpreter from the thread that forks.
 const FORK_NAPS: u32 = 5_000;
 
-/// A value for one thread at a time. No fork leaves it locked in the child. A thread holds one of these at a time.
+/// A value for one thread at a time. No fork leaves it locked in the child.
 #[derive(Debug, Default)]
 pub struct Locked<T>(Mutex<T>);
 
@@ -106,12 +109,55 @@ impl<T> DerefMut for LockedGuard<'_, T> {
     }
 }
 
+/// A value that is made when it is first needed. No fork leaves it half made in the child.
+#[derive(Debug)]
+pub struct Lazy<T> {
+    cell: OnceLock<T>,
+    make: fn() -> T,
+}
+
+impl<T> Lazy<T> {
+    /// A value that `make` returns once.
+    pub const fn new(make: fn() -> T) -> Lazy<T> {
+        Lazy { cell: OnceLock::new(), make }
+    }
+}
+
+impl<T> Deref for Lazy<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        once(&self.cell, self.make)
+    }
+}
+
+/// The value of a cell, which `make` returns if it has none yet. No fork leaves it half made in the child.
+pub fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
+    if let Some(value) = cell.get() {
+        return value;
+    }
+    let _inside = Inside::enter();
+    cell.get_or_init(make)
+}
+
+thread_local! {
+    /// How often this thread is [`Inside`]: a value may need another one to be made.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
 /// A thread that counts as holding or awaiting a lock.
 #[derive(Debug)]
 struct Inside;
 
 impl Inside {
     fn enter() -> Inside {
+        let depth = DEPTH.get();
+        DEPTH.set(depth + 1);
+        if depth > 0 {
+            // The fork waits for this thread already: it may not wait for the fork.
+            INSIDE.fetch_add(1, Ordering::SeqCst);
+            return Inside;
+        }
         for _ in 0..FORK_NAPS {
             INSIDE.fetch_add(1, Ordering::SeqCst);
             if FORKING.load(Ordering::SeqCst) == 0 {
@@ -127,6 +173,7 @@ impl Inside {
 
 impl Drop for Inside {
     fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
         INSIDE.fetch_sub(1, Ordering::SeqCst);
     }
 }

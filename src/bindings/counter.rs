@@ -13,6 +13,7 @@ use super::text::PyText;
 use super::whole::Amount;
 use crate::error::Error;
 use crate::ledger::Ledger;
+use crate::shared::once;
 use crate::tokens::{CountTokens, Encoding, Estimate, Exact, NAMED_RATIOS, Precision, TextKind, counter_for_model};
 
 /// From this many bytes on, letting other threads run costs less than it gives.
@@ -60,7 +61,7 @@ pub fn count_tokens(text: &Bound<'_, PyAny>, encoding: &str) -> PyResult<usize> 
         Encoding::O200kBase => &O200K,
         Encoding::Cl100kBase => &CL100K,
     };
-    let ledger = ledger.get_or_init(|| Ledger::new(Arc::new(exact)));
+    let ledger = once(ledger, || Ledger::new(Arc::new(exact)));
     let text = PyText::of(text);
     Ok(aside(py, &text, || ledger.count_text(&text, TextKind::Prose)))
 }

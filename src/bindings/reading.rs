@@ -17,6 +17,7 @@ use crate::error::{Error, Result as CoreResult};
 use crate::ledger::fingerprint;
 use crate::message::Pin;
 use crate::planner::{Deadline, Plan, SummaryAnswer, Urgency};
+use crate::shared::once;
 use crate::wire::{Format, Rewritten};
 
 /// Messages that were repaired before they were read.
@@ -83,7 +84,7 @@ impl PyReading {
     }
 
     fn require(&self, plan: &Plan) -> CoreResult<()> {
-        if *self.fingerprint.get_or_init(|| fingerprint(&self.reading.conversation)) != plan.fingerprint
+        if *once(&self.fingerprint, || fingerprint(&self.reading.conversation)) != plan.fingerprint
             || plan.spans != self.reading.conversation.spans()
         {
             return Err(Error::Changed);

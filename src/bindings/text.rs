@@ -56,7 +56,12 @@ impl Deref for PyText {
 impl Text for PyText {
     fn digest(&self) -> u128 {
         match self {
-            PyText::Backed { text, digest } => *digest.get_or_init(|| digest_of(text)),
+            // Made before the cell is touched: a fork may come while another thread makes it (see `shared::once`).
+            PyText::Backed { text, digest } => digest.get().copied().unwrap_or_else(|| {
+                let made = digest_of(text);
+                let _ = digest.set(made); // Another thread's is the same.
+                made
+            }),
             PyText::Owned(text) => digest_of(text),
         }
     }

@@ -3,13 +3,12 @@
 //! A result may declare its outcome (`is_error`, `status`), state it in the fields of JSON, or state it in words. A result
 //! that does none of these has an unknown outcome, so nobody takes silence for success.
 
-use std::sync::LazyLock;
-
 use regex::Regex;
 use serde_json::Value;
 
 use crate::compress::reports_own_failure;
 use crate::message::{Outcome, Part, Text};
+use crate::shared::Lazy;
 
 /// Bytes at either end of an output in which it says that it failed.
 const ENDS: usize = 2_000;
@@ -68,12 +67,12 @@ const READ: usize = 300;
 /// Beginning of the preview of an output that is stored elsewhere. The rest of the output is unknown.
 const PREVIEW: &str = "[Large output saved to ";
 
-static YES: LazyLock<Regex> = LazyLock::new(|| {
+static YES: Lazy<Regex> = Lazy::new(|| {
     regex(
         r"(?i)\b(?:ok|okay|success\w*|succeeded|done|completed?|wrote|written|created?|updated|saved|edited|modified|replaced|applied|overwritten|inserted|appended|has been changed)\b",
     )
 });
-static NO: LazyLock<Regex> = LazyLock::new(|| {
+static NO: Lazy<Regex> = Lazy::new(|| {
     const WORDS: [&str; 4] = [
         r"errors?|err|fail(?:ed|s|ure|ing)?|exception|traceback|fatal|denied|forbidden|refused|rejected|declined|cancell?ed",
         r"abort(?:ed)?|interrupted|timed? ?out|timeout|unable|cannot|can ?not|could|would|will|pending|queued|skipped|ignored",
@@ -83,13 +82,13 @@ static NO: LazyLock<Regex> = LazyLock::new(|| {
     regex(&format!(r"(?i)\b(?:{})\b|n['’]t\b", WORDS.join("|")))
 });
 /// "0 errors" and "no errors" are no failures.
-static NONE_FAILED: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?i)\b(?:no|0|zero|without(?: any)?) (?:errors?|failures?|warnings?)\b"));
-static FAILING_LINE: LazyLock<Regex> = LazyLock::new(|| {
+static NONE_FAILED: Lazy<Regex> =
+    Lazy::new(|| regex(r"(?i)\b(?:no|0|zero|without(?: any)?) (?:errors?|failures?|warnings?)\b"));
+static FAILING_LINE: Lazy<Regex> = Lazy::new(|| {
     regex(r"(?im)^[^\w\n]*(?:error|failed|failure|exception|traceback|fatal|cannot|could not|denied|permission)\b")
 });
 /// The first line of a diff, as tools give it back.
-static DIFF: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^(?:@@ |--- |\+\+\+ |diff |Index: |[+-][^\n]*\n[+-])"));
+static DIFF: Lazy<Regex> = Lazy::new(|| regex(r"(?m)^(?:@@ |--- |\+\+\+ |diff |Index: |[+-][^\n]*\n[+-])"));
 
 fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a fixed pattern compiles")

@@ -4,18 +4,18 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::numbers::thousands;
+use crate::shared::Lazy;
 
 /// Encoded data of at least so many characters in one piece is named instead of shown: longer than any hash, key or
 /// token that a model could need to repeat.
 const LONG_DATA: usize = 256;
 
 /// ECMA-48 control sequences and operating system commands (colours, cursor movement, titles, links).
-static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
+static ESCAPES: Lazy<Regex> = Lazy::new(|| {
     Regex::new(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_][^\x1b\n]*(?:\x1b\\)?|[ -/]*[0-~])|[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
         .expect("a fixed pattern compiles")
 });

@@ -3,10 +3,10 @@
 //! They are recognized by words, because tools share no other sign. A word counts only if it stands alone, so a path
 //! such as `errors/handler.py` does not count, and `0 failed` reports no failure.
 
-use std::sync::LazyLock;
-
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
+
+use crate::shared::Lazy;
 
 /// Words that report a failure, in any case.
 const WORDS: [&str; 40] = [
@@ -52,7 +52,7 @@ const WORDS: [&str; 40] = [
     "unreachable",
 ];
 
-static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
+static FINDER: Lazy<AhoCorasick> = Lazy::new(|| {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::LeftmostLongest)
@@ -63,11 +63,10 @@ static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
 
 /// Lines in which a program reports its failure, in any surrounding text, such as a printed file or a list of files.
 /// The words are at the beginning of a line, so code and prose about failures do not count.
-static REPORTS: LazyLock<Regex> =
-    LazyLock::new(|| lines_that_begin_with(&[&OWN_FAILURES[..], &LOGGED_FAILURES[..]].concat()));
+static REPORTS: Lazy<Regex> = Lazy::new(|| lines_that_begin_with(&[&OWN_FAILURES[..], &LOGGED_FAILURES[..]].concat()));
 
 /// The same without log lines, because a log that was read reports failures of others.
-static OWN_REPORTS: LazyLock<Regex> = LazyLock::new(|| lines_that_begin_with(&OWN_FAILURES));
+static OWN_REPORTS: Lazy<Regex> = Lazy::new(|| lines_that_begin_with(&OWN_FAILURES));
 
 const OWN_FAILURES: [&str; 4] = [
     // Words with which programs and shells begin an error.
@@ -117,8 +116,8 @@ pub fn failure_words(text: &str) -> Vec<usize> {
 }
 
 /// A failure in a log of Kubernetes, as in `E0314 09:26:53.589793   12345 file.go:67] message`.
-static KLOG: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?m)^[EF]\d{4} \d\d:\d\d:\d\d").expect("a fixed pattern compiles"));
+static KLOG: Lazy<Regex> =
+    Lazy::new(|| Regex::new(r"(?m)^[EF]\d{4} \d\d:\d\d:\d\d").expect("a fixed pattern compiles"));
 
 /// True if no letter, digit or path touches the word. The end of a name such as `ValueError` stands alone too.
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {

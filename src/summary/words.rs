@@ -1,16 +1,16 @@
 //! The assistant's own words in an account: the newest, and findings and decisions from further back.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 use regex::Regex;
 
 use super::cut::shown;
+use crate::shared::Lazy;
 use crate::text::sentences;
 
 /// Phrases of a sentence about a finding, a decision or something to be done.
-static FINDING: LazyLock<Regex> = LazyLock::new(|| {
+static FINDING: Lazy<Regex> = Lazy::new(|| {
     const WORDS: [&str; 3] = [
         r"cause|decid|decision|conclu|found that|turns out|the problem|the issue|the fix|the reason|confirmed|agreed",
         r"instead of|rather than|must |will not|won't|i will|i'll|remains|still need|next step|not yet|we need",

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use super::encoding::Encoding;
 use super::vocabulary::{Vocabulary, boxed};
+use crate::shared::once;
 
 /// Sets in each table, as a power of two: 1 MB, 256 KB and 128 KB, for 15, 30 and 62 bytes. Of the pieces of text in
 /// Latin letters, all but a few go into the first; a word in most other scripts goes into the second, a sentence that is
@@ -59,7 +60,7 @@ impl Memo {
             Encoding::O200kBase => &O200K,
             Encoding::Cl100kBase => &CL100K,
         };
-        let given = given.get_or_init(|| given_words(Vocabulary::of(encoding)));
+        let given = once(given, || given_words(Vocabulary::of(encoding)));
         Self { words: given.clone(), long_words: boxed([[0; 2]; 2]), sentences: boxed([[0; 4]; 2]) }
     }
 

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use super::crossing::{CROSSING_BITS, Character, entering_bit, leaving_bit, whole_bit};
 use super::encoding::Encoding;
+use crate::shared::once;
 
 /// The rank of two tokens that do not merge. Larger than every rank, so that the least rank is the best merge.
 pub(super) const NO_TOKEN: u32 = u32::MAX;
@@ -82,8 +83,8 @@ impl Vocabulary {
         static O200K: OnceLock<Vocabulary> = OnceLock::new();
         static CL100K: OnceLock<Vocabulary> = OnceLock::new();
         match encoding {
-            Encoding::O200kBase => O200K.get_or_init(|| Self::new(O200K_BASE, O200K_CROSSINGS, O200K_ALONE)),
-            Encoding::Cl100kBase => CL100K.get_or_init(|| Self::new(CL100K_BASE, CL100K_CROSSINGS, CL100K_ALONE)),
+            Encoding::O200kBase => once(&O200K, || Self::new(O200K_BASE, O200K_CROSSINGS, O200K_ALONE)),
+            Encoding::Cl100kBase => once(&CL100K, || Self::new(CL100K_BASE, CL100K_CROSSINGS, CL100K_ALONE)),
         }
     }
 
