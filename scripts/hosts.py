@@ -19,9 +19,11 @@ else:
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "compatibility.md"
-REQUIREMENT = re.compile(r"(?P<name>[\w-]+)>=(?P<oldest>[\d.]+)(?:,<(?P<below>\d+))?")
+REQUIREMENT = re.compile(
+    r"(?P<name>[\w-]+)(?:\[[\w,]+\])?>=(?P<oldest>[\d.]+)(?:,<(?P<below>\d+))?"
+)
 ROW = re.compile(
-    r"^\| `(?P<extra>\w+)` \| (?P<name>[\w-]+) \| (?P<oldest>[\d.]+) \| (?P<newest>[\d.]+) \|",
+    r"^\| `(?P<extra>[\w-]+)` \| (?P<name>[\w-]+) \| (?P<oldest>[\d.]+) \| (?P<newest>[\d.]+) \|",
     re.MULTILINE,
 )
 
