@@ -58,8 +58,11 @@ const REPLACED: [&str; 6] = ["old_string", "old_str", "old_text", "oldString", "
 /// Arguments that hold several edits of one call.
 const EDITS: [&str; 3] = ["edits", "changes", "replacements"];
 
-/// Arguments that hold a command line.
-const COMMANDS: [&str; 4] = ["command", "cmd", "script", "code"];
+/// Arguments that hold a command line, or a query: what a model wrote in a language of its tool.
+const COMMANDS: [&str; 6] = ["command", "cmd", "script", "code", "query", "sql"];
+
+/// The argument of Claude Code's shell tool that describes a command.
+const DESCRIPTION: &str = "description";
 
 /// Commands that print a file as it is, where the last word is its path.
 const PRINTERS: [&str; 7] = ["cat", "head", "tail", "sed", "nl", "less", "bat"];
@@ -80,8 +83,10 @@ pub struct Call {
     pub writing: WriteExtent,
     /// Its most telling argument, short.
     pub about: String,
-    /// The command line that it runs, if it runs one.
+    /// The command line or query that it runs, if it runs one.
     pub command: Option<String>,
+    /// The model's own words about that command; empty if there are none.
+    pub description: String,
 }
 
 /// The extent of a file that a call writes.
@@ -111,7 +116,10 @@ pub fn read(input: &str) -> Call {
     if call.path.is_some() {
         call.writing = writing(&arguments);
     }
-    call.command = command(&arguments).map(str::to_owned);
+    if let Some(command) = command(&arguments) {
+        call.command = Some(command.to_owned());
+        call.description = arguments.get(DESCRIPTION).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+    }
     call.take(&mut arguments);
     call
 }

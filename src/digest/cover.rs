@@ -24,9 +24,6 @@ const TITLE: f64 = 4.4;
 /// The share of a title that the first line below it bears when it is compared: others mostly follow.
 const FIRST: f64 = 0.7;
 
-/// Tokens that are added to the cost of a line when it is compared, so that very short lines do not always win.
-const EVEN: f64 = 3.8;
-
 /// The share of the budget that names without lines may take: a digest is no index.
 const NAMES: f64 = 0.05;
 
@@ -35,10 +32,6 @@ const LEAST: f64 = 0.5;
 
 /// The part of the budget that may stay unused: to look for what still fits there would go through all that is left.
 const UNUSED: f64 = 0.01;
-
-/// By how much the worth of a line for edits grows when the lines on both sides of it are taken: an edit needs all of its
-/// lines.
-const HOLE: f64 = 0.49;
 
 /// The lines and names worth most, the best first, in about `budget` tokens. `worths` is what each line is worth for a token
 /// beside its anchors. O(n) in lines and names, and their anchors.
@@ -211,19 +204,19 @@ impl Covering<'_> {
         match item {
             Item::Line(line) => {
                 let line = line as usize;
-                let (tokens, beside, title) = (self.tokens(line), self.beside(line), self.title_above(line));
-                let cost = run_on(tokens, self.number(line), beside) + title * FIRST;
-                self.line(line, tokens, beside) / (cost + EVEN)
+                let tokens = self.tokens(line);
+                let cost = run_on(tokens, self.number(line), self.beside(line)) + self.title_above(line) * FIRST;
+                self.line(line, tokens) / cost
             }
             Item::Name(anchor) => match self.kept[anchor as usize] {
-                Kept::Not => self.lines.alone[anchor as usize] / (self.cost(item) + EVEN),
+                Kept::Not => self.lines.alone[anchor as usize] / self.cost(item),
                 Kept::Alone | Kept::InLine => 0.0,
             },
         }
     }
 
-    /// Worth of a line of `tokens` tokens, given whether its neighbours are taken.
-    fn line(&self, line: usize, tokens: f64, beside: [bool; 2]) -> f64 {
+    /// Worth of a line of `tokens` tokens.
+    fn line(&self, line: usize, tokens: f64) -> f64 {
         let anchors = self.lines.anchors_of(line);
         let new = |anchor: &u32| match self.kept[*anchor as usize] {
             Kept::InLine => 0.0,
@@ -231,8 +224,7 @@ impl Covering<'_> {
             Kept::Not => self.lines.worth[*anchor as usize],
         };
         let new: f64 = anchors.iter().map(new).sum();
-        let is_hole = beside == [true, true];
-        new + self.worths[line] * tokens * if is_hole { 1.0 + HOLE } else { 1.0 }
+        new + self.worths[line] * tokens
     }
 
     fn is_taken(&self, item: Item) -> bool {

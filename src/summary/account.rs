@@ -23,8 +23,8 @@ const TASKS: usize = 3;
 const SPOKEN: usize = 4;
 const EARLIER: usize = 5;
 
-/// The order in which sections get room, and the share of the whole that each may take at first. What is left goes to them
-/// again in the same order.
+/// The order in which sections get room, and the share of the whole that each may take at first. What is left then goes to
+/// them in the same order.
 const SHARES: [(usize, f64); 6] = [(TASKS, 0.4), (0, 0.15), (EARLIER, 0.3), (DONE, 0.3), (FAILED, 0.05), (SPOKEN, 1.0)];
 
 /// Tokens that each section may take at first however small the whole is.
@@ -131,15 +131,12 @@ impl Writing<'_> {
     fn write(mut self, sections: Sections, tokens: usize) -> String {
         let title = self.count(ACCOUNT);
         self.rest = self.rest.saturating_sub(title);
-        let all = self.rest;
         let mut waiting = sections.map(|entries| entries.into_iter().rev().collect::<Vec<_>>());
-        for (section, share) in SHARES {
-            #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let room = ((all as f64 * share) as usize).max(LEAST).min(self.rest);
-            self.fill(section, &mut waiting[section], room);
-        }
+        let rooms = self.rooms(&waiting);
         for (section, _) in SHARES {
-            self.fill(section, &mut waiting[section], self.rest);
+            // Words come last and use what others leave unused.
+            let room = if section == SPOKEN { self.rest } else { rooms[section] };
+            self.fill(section, std::mem::take(&mut waiting[section]), room);
         }
         let mut out = ACCOUNT.to_owned();
         for (section, entries) in self.kept.iter_mut().enumerate().filter(|(_, entries)| !entries.is_empty()) {
@@ -167,76 +164,92 @@ impl Writing<'_> {
         whole.rsplit_once('\n').map(|(lines, _)| lines.to_owned()).unwrap_or_default()
     }
 
+    /// The tokens that each section gets.
+    fn rooms(&self, waiting: &Sections) -> [usize; HEADINGS.len()] {
+        let mut needs = [0; HEADINGS.len()];
+        for (section, entries) in waiting.iter().enumerate().filter(|(_, entries)| !entries.is_empty()) {
+            needs[section] = self.count(HEADINGS[section]);
+            // More than there is need not be counted.
+            for line in entries.iter().flatten() {
+                if needs[section] >= self.rest {
+                    break;
+                }
+                needs[section] += self.count(line) + 1;
+            }
+        }
+        let (mut rooms, mut rest) = ([0; HEADINGS.len()], self.rest);
+        let shares = SHARES.map(|(section, share)| {
+            #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let most = (self.rest as f64 * share) as usize;
+            (section, most.max(LEAST))
+        });
+        for (section, most) in shares.into_iter().chain(SHARES.map(|(section, _)| (section, usize::MAX))) {
+            let more = (needs[section] - rooms[section]).min(most).min(rest);
+            rooms[section] += more;
+            rest -= more;
+        }
+        rooms
+    }
+
     /// Takes entries of a section into `room` tokens as long as they fit; of one that does not, its first lines and
     /// sentences.
-    fn fill(&mut self, section: usize, waiting: &mut Vec<Entry>, room: usize) {
-        let mut room = room;
-        if waiting.is_empty() {
+    fn fill(&mut self, section: usize, entries: Vec<Entry>, room: usize) {
+        let heading = self.count(HEADINGS[section]);
+        if entries.is_empty() || heading > room {
             return;
         }
-        if self.kept[section].is_empty() {
-            let heading = self.count(HEADINGS[section]);
-            if heading > room {
-                return;
-            }
-            room -= heading;
-            self.rest -= heading;
-        }
+        let mut room = room - heading;
+        self.rest -= heading;
         if section == SPOKEN {
-            let (entries, used) = words::chosen(waiting, room, |text| self.count(text));
+            let (entries, used) = words::chosen(&entries, room, |text| self.count(text));
             self.rest -= used;
             self.kept[section] = entries;
-            waiting.clear();
             return;
         }
-        while !waiting.is_empty() && room > 0 {
-            let (taken, left) = self.part(std::mem::take(&mut waiting[0]), &mut room);
+        for entry in entries {
+            let (taken, is_whole) = self.part(entry, &mut room);
             if !taken.is_empty() {
                 self.kept[section].push(taken);
             }
-            if left.is_empty() {
-                waiting.remove(0);
-            } else {
-                waiting[0] = left;
-                break;
+            if !is_whole {
+                return;
             }
         }
     }
 
-    /// The first lines of an entry that have room, and those that have not.
-    fn part(&mut self, entry: Entry, room: &mut usize) -> (Entry, Entry) {
+    /// The first lines and sentences of an entry that have room, and true if these are all.
+    fn part(&mut self, entry: Entry, room: &mut usize) -> (Entry, bool) {
         let mut taken = Entry::new();
-        let mut lines = entry.into_iter();
-        while let Some(line) = lines.next() {
-            let needed = self.count(&line) + 1;
-            if needed <= *room {
-                *room -= needed;
-                self.rest -= needed;
+        for line in entry {
+            if self.take(&line, room) {
                 taken.push(line);
                 continue;
             }
-            let (first, rest) = self.first_sentences(&line, room);
-            taken.extend(first);
-            return (taken, std::iter::once(rest).chain(lines).collect());
+            let (mut at, mut first) = (0, "");
+            for sentence in sentences(&line) {
+                if !self.take(sentence, room) {
+                    break;
+                }
+                at = line[at..].find(sentence).map_or(at, |found| at + found) + sentence.len();
+                first = &line[..at];
+            }
+            if !first.is_empty() {
+                taken.push(first.trim_start().to_owned());
+            }
+            return (taken, false);
         }
-        (taken, Entry::new())
+        (taken, true)
     }
 
-    fn first_sentences(&mut self, line: &str, room: &mut usize) -> (Option<String>, String) {
-        let mut first = String::new();
-        let mut at = 0;
-        for sentence in sentences(line) {
-            let start = line[at..].find(sentence).map_or(at, |found| at + found);
-            let needed = self.count(sentence) + 1;
-            if needed > *room {
-                return ((!first.is_empty()).then_some(first), line[start..].to_owned());
-            }
+    /// True if a text has room, which it takes.
+    fn take(&mut self, text: &str, room: &mut usize) -> bool {
+        let needed = self.count(text) + 1;
+        let fits = needed <= *room;
+        if fits {
             *room -= needed;
             self.rest -= needed;
-            at = start + sentence.len();
-            line[..at].trim_start().clone_into(&mut first);
         }
-        (Some(first), String::new())
+        fits
     }
 
     fn count(&self, text: &str) -> usize {

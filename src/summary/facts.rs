@@ -47,8 +47,15 @@ pub(super) struct Facts {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Deed {
     pub times: usize,
-    /// Its last outcome; empty if that needs no words.
+    /// What its author said of it, and its last outcome; empty if that needs no words.
     pub end: String,
+}
+
+impl Deed {
+    fn repeat(&mut self, description: String) {
+        self.times += 1;
+        self.end = description;
+    }
 }
 
 /// Lines without repetition, in the order in which each came last, with what is known of each.
@@ -93,6 +100,8 @@ struct Open {
     subject: String,
     /// Kind of the deed, if the call counts as one.
     deed: Option<Kind>,
+    /// The model's own words about the call.
+    description: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -128,20 +137,25 @@ impl Facts {
                         }
                         let call = read(input);
                         let deed = if is_removed { kind(tool, &call) } else { None };
-                        open.insert((message, part), Open { subject: subject(tool, &call), deed });
+                        let description = shown(&call.description, ABOUT);
+                        open.insert((message, part), Open { subject: subject(tool, &call), deed, description });
                     }
                     Said::Result { tool, call, items, result } => {
                         let open = call.and_then(|call| open.remove(&call));
-                        let open = open.unwrap_or_else(|| Open { subject: shown(tool, ABOUT), deed: None });
+                        let open = open.unwrap_or_else(|| Open {
+                            subject: shown(tool, ABOUT),
+                            deed: None,
+                            description: String::new(),
+                        });
                         if let Some(kind) = open.deed.filter(|kind| *kind != Kind::Command) {
-                            deeds.push(open.subject.clone()).times += 1;
+                            deeds.push(open.subject.clone()).repeat(open.description);
                             runs.insert(open.subject, (kind, result, items));
                         } else if message >= looked_at && is_removed && has_failed(result) {
                             *failed.push(open.subject) = items;
                         } else {
                             failed.remove(&open.subject);
                             if open.deed.is_some() {
-                                deeds.push(open.subject).times += 1;
+                                deeds.push(open.subject).repeat(open.description);
                             }
                         }
                     }
@@ -154,7 +168,8 @@ impl Facts {
             if let Some((kind, result, items)) = runs.get(subject)
                 && (*kind == Kind::Test || has_failed(result))
             {
-                deed.end = came_to(items);
+                let end = came_to(items);
+                deed.end = if deed.end.is_empty() { end } else { format!("{}: {end}", deed.end) };
             }
         }
         for (subject, items) in failed.into_lines() {
