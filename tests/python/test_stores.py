@@ -21,6 +21,7 @@ from tests.python.frozen import Wire
 from tests.python.lengths import long
 from tests.python.loop_probe import LoopProbe
 from tests.python.store_places import CELLS, EVERY, EXPIRING, SHARED
+from ullage._engine import artifact_writer
 
 REFERENCE = "read_file-0123456789abcdef"
 UNKNOWN = "read_file-fedcba9876543210"
@@ -451,3 +452,13 @@ def test_a_server_that_falls_silent_is_an_error_within_the_timeout(name, tmp_pat
             store.get(REFERENCE)
         assert time.monotonic() - before < 10
         store.close()
+
+
+def test_an_engine_remembers_a_bounded_number_of_references(monkeypatch):
+    monkeypatch.setattr(artifact_writer, "_REMEMBERED", 3)
+    engine = ullage.ContextManager(store=ullage.MemoryStore())
+    first = engine.shrink("bash", "line of 0\n" * 20_000)
+    for number in range(1, 10):
+        engine.shrink("bash", f"line of {number}\n" * 20_000)
+        assert len(engine._components.arrival._artifact_writer._known) <= 3
+    assert engine.shrink("bash", first) == first, "forgotten, and found in the store"

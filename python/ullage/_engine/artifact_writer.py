@@ -30,6 +30,10 @@ Artifact: TypeAlias = tuple[str, str, bytes]
 Making: TypeAlias = Callable[[int], tuple[_Outcome, list[Artifact]]]
 
 
+# References that are known to be stored: some 10 MB.
+_REMEMBERED = 65_536
+
+
 class ArtifactWriter:
     """Stands between an engine and a store.
 
@@ -39,7 +43,7 @@ class ArtifactWriter:
 
     def __init__(self, store: Store | None) -> None:
         self.store = store
-        # References that the store has. It only grows.
+        # References that the store has.
         self._known: set[str] = set()
         # True if anything was stored since the store was last cleaned.
         self._stored = False
@@ -104,8 +108,14 @@ class ArtifactWriter:
             return False
         if inspect.isawaitable(found):
             discard(found)
-        self._known.add(reference)
+        self._note(reference)
         return True
+
+    def _note(self, reference: str) -> None:
+        # One engine may serve a million conversations. What is forgotten is asked for again.
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        self._known.add(reference)
 
     def _put_all(self, artifacts: list[Artifact]) -> Steps[None]:
         for artifact in artifacts:
@@ -144,7 +154,7 @@ class ArtifactWriter:
                 f"{type(self.store).__name__}.put returned {returned!r} for {reference!r}; it must"
                 " keep content under the reference it is given"
             )
-        self._known.add(reference)
+        self._note(reference)
         self._stored = True
 
     def _wrapped(self, artifact: Artifact, error: Exception) -> StoreError:
