@@ -145,6 +145,15 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
+/// How a thread waits for the end of a fork, if not by sleeping.
+static PAUSE: OnceLock<fn(Duration)> = OnceLock::new();
+
+/// Has threads wait for the end of a fork by `pause`: a host whose threads run one at a time must let the one run that forks.
+pub fn pause_by(pause: fn(Duration)) {
+    // It is set once, when the host loads the crate.
+    let _ = PAUSE.set(pause);
+}
+
 /// A thread that counts as holding or awaiting a lock.
 #[derive(Debug)]
 struct Inside;
@@ -164,7 +173,7 @@ impl Inside {
                 return Inside;
             }
             INSIDE.fetch_sub(1, Ordering::SeqCst);
-            thread::sleep(NAP);
+            PAUSE.get().unwrap_or(&(thread::sleep as fn(Duration)))(NAP);
         }
         INSIDE.fetch_add(1, Ordering::SeqCst);
         Inside

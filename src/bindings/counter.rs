@@ -47,6 +47,8 @@ fn aside<R: Send>(py: Python<'_>, text: &PyText, work: impl FnOnce() -> R + Send
 #[pyfunction]
 #[pyo3(signature = (text, encoding = "o200k_base"))]
 pub fn count_tokens(text: &Bound<'_, PyAny>, encoding: &str) -> PyResult<usize> {
+    static O200K: OnceLock<Ledger> = OnceLock::new();
+    static CL100K: OnceLock<Ledger> = OnceLock::new();
     let py = text.py();
     let Ok(text) = text.cast::<PyString>() else {
         let kind = text.get_type().name()?;
@@ -54,8 +56,6 @@ pub fn count_tokens(text: &Bound<'_, PyAny>, encoding: &str) -> PyResult<usize> 
             "text must be a str; got {kind}; TokenCounter().count_messages counts messages"
         )));
     };
-    static O200K: OnceLock<Ledger> = OnceLock::new();
-    static CL100K: OnceLock<Ledger> = OnceLock::new();
     let exact = exact(encoding)?;
     let ledger = match exact.encoding() {
         Encoding::O200kBase => &O200K,

@@ -1,5 +1,8 @@
 //! The hooks that keep locks free while the interpreter forks.
 
+use std::thread;
+use std::time::Duration;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyModule};
 
@@ -21,8 +24,17 @@ fn after_fork_in_child() {
     shared::after_fork_in_child();
 }
 
+/// Sleeps without the interpreter, which the thread that forks needs.
+fn pause(time: Duration) {
+    // `None` while the interpreter shuts down.
+    if Python::try_attach(|py| py.detach(|| thread::sleep(time))).is_none() {
+        thread::sleep(time);
+    }
+}
+
 /// Has the interpreter call the hooks at each fork, where its system has forks.
 pub fn register(py: Python<'_>) -> PyResult<()> {
+    shared::pause_by(pause);
     let Some(register) = PyModule::import(py, "os")?.getattr_opt("register_at_fork")? else { return Ok(()) };
     let hooks = PyDict::new(py);
     hooks.set_item("before", wrap_pyfunction!(before_fork, py)?)?;
