@@ -564,6 +564,9 @@ class TokenCounter:
             MessageError: If the messages cannot be read.
         """
 
+    def __copy__(self) -> TokenCounter: ...
+    def __deepcopy__(self, memo: Any, /) -> TokenCounter: ...
+
 @final
 class Policy:
     """The settings of an engine. Sizes are tokens unless a setting says otherwise.

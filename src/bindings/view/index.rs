@@ -13,6 +13,10 @@ use crate::view::{FoundView, Index, Prefixes};
 /// Bytes of a token in a decision, by which the size of a view's decisions is estimated.
 const TOKEN_BYTES: usize = 4;
 
+/// Bytes of a message beside its texts: the host's dicts and lists, and what was read of them, as `benches/capacity.py`
+/// shows for messages with calls.
+const MESSAGE_BYTES: usize = 3_700;
+
 #[pyclass(frozen, name = "ViewIndex", module = "ullage._core")]
 pub struct PyViewIndex {
     index: Locked<Index<Arc<Py<PyAny>>>>,
@@ -29,7 +33,7 @@ impl fmt::Debug for PyViewIndex {
 #[derive(Debug)]
 pub struct PyViewLookup {
     prefixes: Prefixes,
-    /// Bytes of its texts.
+    /// Bytes of its messages.
     bytes: usize,
     found: Option<FoundView<Arc<Py<PyAny>>>>,
 }
@@ -66,7 +70,7 @@ impl PyViewIndex {
     fn find(&self, engine: &PyEngine, history: &Bound<'_, PyAny>) -> PyResult<PyViewLookup> {
         let (format, _) = engine.demands_of(history)?;
         let reading = engine.read_as(history, format, &[])?;
-        let mut bytes = 0;
+        let mut bytes = reading.conversation.messages.len() * MESSAGE_BYTES;
         for message in &reading.conversation.messages {
             message.texts(|text, _| bytes += text.len());
         }
