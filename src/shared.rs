@@ -141,11 +141,11 @@ pub fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
 }
 
 thread_local! {
-    /// How often this thread is [`Inside`]: a value may need another one to be made.
+    /// The number of times that this thread is [`Inside`]: a value may need another one to be made.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// How a thread waits for the end of a fork, if not by sleeping.
+/// The function by which a thread waits for the end of a fork, if not by sleeping.
 static PAUSE: OnceLock<fn(Duration)> = OnceLock::new();
 
 /// Has threads wait for the end of a fork by `pause`: a host whose threads run one at a time must let the one run that forks.

@@ -46,7 +46,7 @@ class SessionView(View):
             )
         self._store = store
         self._name = f"view/{session}"
-        # What the store had when it was asked last, and when that was written.
+        # The state in the store when it was last read, and the time when that was written.
         self._version: str | None = None
         self._known: Any = None
         self._known_at = 0.0

@@ -47,7 +47,7 @@ pub(super) struct Facts {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Deed {
     pub times: usize,
-    /// What its author said of it, and its last outcome; empty if that needs no words.
+    /// The author's words for it, and its last outcome; empty if that needs no words.
     pub end: String,
 }
 

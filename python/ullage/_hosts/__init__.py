@@ -1,1 +1,1 @@
-"""What the adapters of hosts share."""
+"""The parts that the adapters of hosts share."""

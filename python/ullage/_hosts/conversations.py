@@ -53,12 +53,12 @@ class Conversation:
         self._view = view
         self.reading: Reading | None = None
         self._mark = mark
-        # What the mark stands for.
+        # The state that the mark stands for.
         self._marked = self.decided
 
     @property
     def decided(self) -> tuple[Report | None, int | None]:
-        """What the state depends on: the last compaction, and what a provider refused."""
+        """The values that change the state: the last compaction, and the ceiling of a refusal."""
         return self._view.report, self._view.ceiling
 
     def is_at(self, saved: Mapping[str, Any] | None) -> bool:
@@ -145,7 +145,7 @@ class Conversation:
             self._view.observe(tokens, cached)
 
     def saved(self, before: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        """What the host should keep with the conversation; None if it has that already.
+        """Returns the state to keep with the conversation; None if the host has it already.
 
         It is small JSON, and changes with compactions only.
 
@@ -162,7 +162,7 @@ class Conversation:
         return self.dump()
 
     def dump(self) -> dict[str, Any]:
-        """What :meth:`saved` returns, in any case."""
+        """Returns the value of :meth:`saved`, in any case."""
         return {_MARK: self._mark, _STATE: self._view.state()}
 
 

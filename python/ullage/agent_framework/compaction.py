@@ -74,7 +74,7 @@ class EngineTokenizer:
 
 
 def _request(messages: list[Message]) -> list[Any]:
-    """What tells a request from another: its messages, and the contents of those that were made."""
+    """The key of a request: its messages, and the contents of those that were made for it."""
     return [
         message.to_dict() if _MADE in message.additional_properties else id(message)
         for message in messages

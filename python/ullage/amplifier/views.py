@@ -26,7 +26,7 @@ logger = Logger(__name__)
 # A session has a few models, and each has a budget. A view that was forgotten is made again from
 # the history, which takes one compaction.
 _KEPT = 16
-# That of OpenAI's newer models, where the provider does not say which its model is.
+# The encoding of OpenAI's newer models, if the provider does not name its model.
 _ENCODING = "o200k_base"
 
 

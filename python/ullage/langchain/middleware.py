@@ -167,7 +167,7 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         return definitions or None
 
 
-# How LangChain's model classes call the id of their model.
+# The names of the model's id in LangChain's model classes.
 _MODEL_NAMES = ("model_name", "model", "model_id")
 
 

@@ -70,7 +70,7 @@ class ContextModel(Model):
         self._defined: tuple[list[Any], list[Any]] = ([], [])
 
     def __getattr__(self, name: str) -> Any:
-        # What is not of the interface, such as the name of the model in traces.
+        # Attributes beyond the interface, such as the name of the model in traces.
         if name == "_model":
             raise AttributeError(name)
         return getattr(self._model, name)
@@ -152,7 +152,7 @@ class ContextModel(Model):
         system: str | None,
         tools: list[Any],
     ) -> tuple[Conversation | None, Any]:
-        """What ``send`` returned for the items of a request, and the conversation they are of."""
+        """Returns the answer of ``send`` to the items of a request, and their conversation."""
         if isinstance(given, str) or ids.get("conversation_id") or ids.get("previous_response_id"):
             return None, await send(given)
         conversation, reading = self._conversations.of(self.engine, given)

@@ -46,7 +46,7 @@ class ContextSession:
         self._path = Path(path)
         self._conversations = Conversations(ItemCodec())
         self._items: list[Any] = []
-        # What the file says, or None before it was read.
+        # The content of the file, or None before it was read.
         self._decided: Any = None
 
     def __getattr__(self, name: str) -> Any:

@@ -130,7 +130,7 @@ class Request:
         self._before, self._beside = before, beside
 
     async def exchange(self, send: Callable[[list[Any]], Awaitable[Any]]) -> Any:
-        """What ``send`` returned for a view of the messages."""
+        """Returns the answer of ``send`` to a view of the messages."""
         return await arun(self._conversation.exchange(self._reading, send, **self._beside))
 
     async def messages(self) -> list[Any]:

@@ -186,7 +186,7 @@ class _Worker(threading.Thread):
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            # What was not sent yet is for nobody.
+            # Tasks that were not sent yet are dropped.
             with suppress(OSError):
                 process.communicate()
 
@@ -249,7 +249,7 @@ def serve() -> None:
     # An interruption is the business of the process that started this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    # What is printed must not get between the results.
+    # Output of a worker must not get between the results.
     os.dup2(2, 1)
     try:
         sweep = _received(source)

@@ -125,7 +125,7 @@ class PostgresStore(SharedStore):
             found = connection.execute("SELECT to_regclass('ullage_cells')").fetchone()
             if found == (None,):
                 connection.execute(_TABLES)
-                # Who may not make the extension goes without the index.
+                # A user without the right to make the extension goes without the index.
                 with suppress(psycopg.Error), connection.transaction():
                     connection.execute(_INDEX)
 

@@ -55,7 +55,7 @@ class RedisStore(SharedStore):
         self._url = url
         # The braces keep a session on one server of a cluster. They are never empty.
         self._prefix = f"{prefix}:{{{'all' if session is None else f'session:{session}'}}}"
-        # Who waits for a connection that the server has closed tries once more.
+        # If the server has closed the connection, the command is tried once more.
         half = timeout / 2
         self._pool: Any = BlockingConnectionPool.from_url(
             url,

@@ -27,7 +27,7 @@ _LEASE = 3 * _BEAT
 # Seconds between two looks of the workers that wait. A summary takes some seconds.
 _LOOK = 0.25
 
-# What a cell begins with: the text, a sign of life, or a failure.
+# The beginning of a cell: the text, a sign of life, or a failure.
 _TEXT, _TAKEN, _FREE = b"text:", b"taken", b"free"
 
 
