@@ -71,7 +71,7 @@ def many(live: int) -> None:
 
 
 def growth(file: Path) -> None:
-    """What a store grows by, for a day of a million turns."""
+    """Prints the growth of a store, for a day of a million turns."""
     store = SQLiteStore(file)
     engine = ullage.ContextManager(POLICY, store=store)
     start = time.perf_counter()

@@ -17,7 +17,7 @@ NEEDLE = "POST /pay 200 in 31 ms, card token tok_7f3a is from last year"
 
 
 class TooLongError(Exception):
-    """What a provider without a class of its own raises."""
+    """The error of a provider that has no class of its own for it."""
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ class PydanticAIHost:
     module = "pydantic_ai"
     format = "anthropic"
     restarts = True
-    # Where no call of the last answer has a result.
+    # No call of the last answer may have a result yet.
     refuses = ("not-answered",)
     is_streamed = False
 

@@ -1,4 +1,4 @@
-"""What is Microsoft's Agent Framework's own."""
+"""Behaviour that only the adapter of Microsoft's Agent Framework has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the adapters of the hosts share, without a host."""
+"""Tests of the parts that the adapters share, without a host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every host's adapter does, host by host, with the real packages and a scripted model.
+"""Rules for the adapter of every host, with the real packages and a scripted model.
 
 The hosts do not fit into one environment: `make test-hosts` makes one for each.
 """
