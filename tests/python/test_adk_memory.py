@@ -22,7 +22,7 @@ WINDOW = 10_000
 
 
 def known(plugin) -> Any:
-    return plugin._requests._known._values
+    return plugin._requests._conversations._known._values
 
 
 def measure(number: int) -> dict[str, Any]:
@@ -60,8 +60,8 @@ def test_between_invocations_only_what_was_compacted_is_kept():
     model = gemini(investigation(30), window=WINDOW)
     ask(Host(agent(model, [fetch]), [plugin]), TASK)
     (one,) = known(plugin).values()
-    assert one.view._last is None
-    state = one.view.state()
+    assert one._view._last is None
+    state = one._view.state()
     assert 0 < len(state["messages"]) < 30
     counter = ullage.TokenCounter.for_model("gemini-2.5-pro")
     for compaction in state["view"]["budgets"][0]["compactions"]:

@@ -19,6 +19,7 @@ from google.genai import types
 
 import ullage
 from ullage.adk import ContextCallbacks, ContextPlugin, requests
+from ullage.adk.requests import written_view
 
 from .gemini_host import Host, agent, ask, call, gemini, last_text, text
 from .lengths import first, long
@@ -141,8 +142,8 @@ def test_an_answer_that_failed_does_not_bring_an_older_decision_back():
     with pytest.raises(RuntimeError, match="503"):
         ask(host, "Go on.")
     before = asyncio.run(host.session()).state[KEY]
-    (known,) = plugin._requests._known._values.values()
-    assert before != known.state, "what was decided was not stored with the answer"
+    (known,) = plugin._requests._conversations._known._values.values()
+    assert before != written_view(known.dump()), "the decision was not stored with the answer"
     refused = model.sent[-1]
     ask(host, "Go on again.")
     again = model.sent[failed[0] + 1]
@@ -211,7 +212,7 @@ def test_what_the_session_keeps_is_what_changed_and_nothing_else():
     ask(host, TASK)
     state = asyncio.run(host.session()).state
     assert list(state) == [KEY]
-    said = json.loads(zlib.decompress(base64.b64decode(state[KEY].partition(":")[2])))
+    said = json.loads(zlib.decompress(base64.b64decode(state[KEY].rpartition(":")[2])))
     assert len(said["messages"]) < 10, "what stayed is named by its place"
     assert len(state[KEY]) < 10_000
 
@@ -252,12 +253,18 @@ def test_a_state_that_cannot_be_read_is_passed_over(broken):
 
 def test_a_view_that_is_too_long_for_a_session_is_not_written(monkeypatch):
     state = {"view": {}, "messages": [{"text": "\ud800 half a character"}]}
-    text = requests.written_state(state)
-    assert text is not None
-    assert requests.read_state(text) == state
-    assert requests.written_state({"messages": [object()]}) is None
+    text = written_view({"mark": "m", "state": state})
+    assert requests._SavedView(text) == {"mark": "m"}
+    assert requests._SavedView(text)["state"] == state
     monkeypatch.setattr(requests, "_LONGEST", len(text) - 1)
-    assert requests.written_state(state) is None
+    assert written_view({"mark": "m", "state": state}) == "view:m:"
+    assert written_view({"mark": "m", "state": {"messages": [object()]}}) == "view:m:"
+
+
+def test_a_view_of_an_earlier_version_is_read():
+    state = {"view": {"a": 1}, "messages": []}
+    old = "view:" + base64.b64encode(zlib.compress(json.dumps(state).encode())).decode()
+    assert requests._SavedView(old)["state"] == state
 
 
 def test_of_a_streamed_answer_the_last_piece_has_the_decision():

@@ -5,14 +5,13 @@ A request is written once, as steps, for sync and async hosts: see :mod:`ullage.
 
 from __future__ import annotations
 
-import threading
 import uuid
-from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ullage import BudgetError, MessageError, StoreError, is_overflow
 from ullage._engine.logger import Logger
+from ullage._engine.lru_cache import LruCache
 from ullage._engine.steps import Step
 from ullage._hosts.engines import without_store
 from ullage._hosts.rows import Reading
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from ullage import ContextManager, Report, View
     from ullage._engine.steps import Steps
-    from ullage._hosts.rows import Codec, Row
+    from ullage._hosts.rows import Codec, StateCodec
 
 logger = Logger(__name__)
 
@@ -53,17 +52,44 @@ class Conversation:
         self._view = view
         self.reading: Reading | None = None
         self._mark = mark
+        self._marks = {mark}
         # The state that the mark stands for.
         self._marked = self.decided
+        self._taken: Report | None = None
 
     @property
     def decided(self) -> tuple[Report | None, int | None]:
         """The values that change the state: the last compaction, and the ceiling of a refusal."""
         return self._view.report, self._view.ceiling
 
-    def is_at(self, saved: Mapping[str, Any] | None) -> bool:
-        """True if no other process has compacted since this one saved its state."""
-        return saved is None or saved.get(_MARK) == self._mark
+    @property
+    def is_undecided(self) -> bool:
+        """True if there is nothing to save."""
+        return self._mark is None and self.decided == (None, None)
+
+    def is_at(self, saved: Mapping[str, Any] | None, *, may_lag: bool = False) -> bool:
+        """True if no other process has compacted since this one saved its state.
+
+        Args:
+            saved: The state that the host has.
+            may_lag: True if the host may have an earlier state of this process.
+        """
+        if saved is None or saved.get(_MARK) == self._mark:
+            return True
+        return may_lag and saved.get(_MARK) in self._marks
+
+    def take_report(self) -> Report | None:
+        """Returns the report of the last compaction the first time that it is asked for."""
+        report = self._view.report
+        if report is self._taken:
+            return None
+        self._taken = report
+        return report
+
+    def release(self) -> None:
+        """Releases the messages of the last request. Decisions stay."""
+        self.reading = None
+        self._view.release()
 
     def request(self, reading: Reading, **beside: Any) -> Steps[list[Any]]:
         """The messages of the next request, as the host's own.
@@ -73,16 +99,11 @@ class Conversation:
             beside: The other arguments of :meth:`View.messages`.
         """
         self.reading = reading
-        rows = yield from self._rows(reading.rows, beside)
-        return reading.messages(rows)
-
-    def _rows(self, rows: list[Row], beside: dict[str, Any]) -> Steps[list[Row]]:
-        view = self._view
+        rows, view = reading.rows, self._view
         while True:
             asked = partial(view.messages, rows, **beside), partial(view.amessages, rows, **beside)
             try:
-                shown: list[Row] = yield Step(*asked)
-                return shown  # noqa: TRY300 - the loop goes on after an error
+                return reading.messages((yield Step(*asked)))
             except BudgetError as error:
                 if beside.get("budget") is not None:
                     raise
@@ -94,7 +115,7 @@ class Conversation:
                     raise
                 # Nothing is lost by it: the host has every message.
                 logger.warning("error=<%s> | compacted without the store", error)
-                view = without_store(self.engine).open(view.state(), append_only=True)
+                view = without_store(self.engine).open(view.state(), **reading.opening)
 
     def exchange(
         self, reading: Reading, send: Callable[[list[Any]], Any], **beside: Any
@@ -157,6 +178,7 @@ class Conversation:
             new is not old and new != old for new, old in zip(current, self._marked, strict=True)
         ):
             self._mark, self._marked = uuid.uuid4().hex, current
+            self._marks.add(self._mark)
         if self._mark is None or self._mark == (before or {}).get(_MARK):
             return None
         return self.dump()
@@ -171,12 +193,22 @@ class Conversations:
 
     Args:
         codec: Converts the messages of the host.
+        reading: Reads them; a ``PlainReading`` if the engine reads the host's messages themselves.
+        may_lag: True if a host may lose the last saved state, so that an earlier one of the same
+            process is no news.
     """
 
-    def __init__(self, codec: Codec) -> None:
+    def __init__(
+        self,
+        codec: Codec | StateCodec,
+        reading: type[Reading] = Reading,
+        *,
+        may_lag: bool = False,
+    ) -> None:
         self._codec = codec
-        self._known: OrderedDict[Any, Conversation] = OrderedDict()
-        self._finding = threading.Lock()
+        self._reading: Any = reading
+        self._may_lag = may_lag
+        self._known: LruCache[Conversation] = LruCache(_KEPT)
 
     def of(
         self,
@@ -197,21 +229,26 @@ class Conversations:
         Raises:
             MessageError: If a message cannot be read.
         """
-        place = (id(engine), key)
-        known = None
-        if key is not None:
-            with self._finding:
-                known = self._known.get(place)
-        reading = Reading(self._codec, messages, None if known is None else known.reading)
-        if known is None or not known.is_at(saved):
+        known = None if key is None else self.known(engine, key)
+        reading = self._reading(self._codec, messages, None if known is None else known.reading)
+        if known is None or not known.is_at(saved, may_lag=self._may_lag):
             known = self._opened(engine, reading, key, saved)
         if key is not None:
-            with self._finding:
-                self._known[place] = known
-                self._known.move_to_end(place)
-                while len(self._known) > _KEPT:
-                    self._known.popitem(last=False)
+            self._known.put((id(engine), key), known)
         return known, reading
+
+    def known(self, engine: ContextManager, key: Any) -> Conversation | None:
+        """The conversation of a key, if there was a request in it."""
+        return self._known.get((id(engine), key))
+
+    def release(self, engine: ContextManager, key: Any) -> None:
+        """Releases the messages of a conversation. One without decisions is forgotten."""
+        known = self.known(engine, key)
+        if known is None:
+            return
+        if known.is_undecided:
+            self._known.take((id(engine), key))
+        known.release()
 
     def _opened(
         self,
@@ -221,11 +258,9 @@ class Conversations:
         saved: Mapping[str, Any] | None,
     ) -> Conversation:
         state, mark, view = None, None, None
-        # For rows that hold objects of the host.
-        dump, load = getattr(self._codec, "dump", None), getattr(self._codec, "load", None)
         if saved is not None:
             try:
-                view = engine.open(saved[_STATE], append_only=True, dump=dump, load=load)
+                view = engine.open(saved[_STATE], **reading.opening)
                 # Raises an error if the state is of another conversation.
                 view.outlook(reading.rows)
                 state, mark = saved[_STATE], saved[_MARK]
@@ -233,7 +268,7 @@ class Conversations:
                 logger.warning("error=<%s> | the saved state cannot be used", error)
                 view = None
         if key is None:
-            view = engine.view_of(reading.rows, append_only=True, dump=dump, load=load, state=state)
+            view = engine.view_of(reading.rows, **reading.opening, state=state)
         elif view is None:
-            view = engine.open(append_only=True, dump=dump, load=load)
+            view = engine.open(**reading.opening)
         return Conversation(engine, view, mark)

@@ -83,12 +83,16 @@ class Engines:
         )
 
 
-def without_store(engine: ContextManager, format: str | None = None) -> ContextManager:
+def without_store(engine: ContextManager) -> ContextManager:
     """An engine like this one that stores nothing, for a request while the store fails."""
+    own = getattr(engine, "without_store", None)
+    if own is not None:
+        other: ContextManager = own()
+        return other
     return ContextManager(
         engine.policy,
         counter=engine.counter,
-        format=format,
+        format=engine.__getstate__()["format"],
         append_only=True,
         on_compaction=engine.on_compaction,
         recorder=engine.recorder,

@@ -37,6 +37,16 @@ class Codec(Protocol):
         """A part of a message that is another object once the message was edited."""
 
 
+class StateCodec(Protocol):
+    """Makes messages JSON-like for the state of a view, and back."""
+
+    def dump(self, message: Any) -> Any:
+        """A message that the engine made, as JSON-like data."""
+
+    def load(self, dumped: Any) -> Any:
+        """The message of :meth:`dump`."""
+
+
 class Reading:
     """A history of the host, and its rows.
 
@@ -47,10 +57,12 @@ class Reading:
 
     Attributes:
         rows: A row for each message.
+        opening: The arguments with which a view of them is opened.
     """
 
     def __init__(self, codec: Codec, messages: Sequence[Any], known: Reading | None = None) -> None:
         self._codec = codec
+        self.opening = {"append_only": True} | _coding(codec)
         self._messages = list(messages)
         self._stamps = list(map(codec.stamp, self._messages))
         if known is None:
@@ -105,3 +117,25 @@ class Reading:
     def _by_id(self) -> dict[Any, Any]:
         pairs = zip(self.rows, self._messages, strict=True)
         return {row["id"]: message for row, message in pairs if row.get("id") is not None}
+
+
+class PlainReading(Reading):
+    """A history whose messages the engine reads itself.
+
+    Args:
+        codec: Makes messages JSON-like; None if they are.
+        messages: The history.
+    """
+
+    def __init__(self, codec: StateCodec | None, messages: Sequence[Any], _: object = None) -> None:
+        self.rows = list(messages)
+        self.opening = {"append_only": False} | _coding(codec)
+
+    def messages(self, rows: Sequence[Any]) -> list[Any]:
+        """The messages of a request."""
+        return list(rows)
+
+
+def _coding(codec: Any) -> dict[str, Any]:
+    """How messages that hold objects of the host become a state."""
+    return {"dump": getattr(codec, "dump", None), "load": getattr(codec, "load", None)}

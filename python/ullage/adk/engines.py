@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
-from weakref import WeakKeyDictionary
 
-from ullage import ContextManager, PolicyError, StoreError
-from ullage._engine.logger import Logger
+from ullage import ContextManager, PolicyError
 from ullage._engine.lru_cache import LruCache
 from ullage.adk.conversations import invocation_of
-from ullage.adk.sre_agent import Brake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from google.adk.agents.callback_context import CallbackContext
-
-
-logger = Logger(__name__)
 
 # An engine, a function from a model's id to its engine, or None for defaults by the id.
 EngineOrFactory: TypeAlias = "ContextManager | Callable[[str], ContextManager] | None"
@@ -42,7 +36,6 @@ class Engines:
             raise PolicyError(f"engine: it is a {type(given).__name__}, not a ContextManager")
         self._given = given
         self._made: LruCache[ContextManager] = LruCache(_MODELS)
-        self._storeless: WeakKeyDictionary[ContextManager, ContextManager] = WeakKeyDictionary()
 
     def of(self, model: str | None) -> ContextManager:
         """Returns the engine for a model, by its id."""
@@ -51,30 +44,12 @@ class Engines:
         name = model or ""
         engine = self._made.get(name)
         if engine is None:
-            engine = _made_for(name) if self._given is None else self._given(name)
+            if self._given is None:
+                engine = ContextManager(model=name or "unknown", format="gemini", append_only=True)
+            else:
+                engine = self._given(name)
             self._made.put(name, engine)
         return engine
-
-    def without_store(self, engine: ContextManager, error: StoreError) -> ContextManager:
-        """Returns an engine like this one without a store, for a request while the store fails.
-
-        Nothing is lost, because ADK's session has every event.
-        """
-        logger.warning("error=<%s> | compacted without the store", error)
-        other = self._storeless.get(engine)
-        if other is None and isinstance(engine, Brake):
-            other = self._storeless[engine] = engine.without_store()
-        if other is None:
-            other = ContextManager(
-                engine.policy,
-                counter=engine.counter,
-                format="gemini",
-                append_only=True,
-                on_compaction=engine.on_compaction,
-                recorder=engine.recorder,
-            )
-            self._storeless[engine] = other
-        return other
 
     def for_tool(self, context: CallbackContext) -> ContextManager:
         """Returns the engine for the model of the agent that called a tool."""
@@ -83,7 +58,3 @@ class Engines:
         agent = invocation_of(context).agent
         model = getattr(agent, "canonical_model", None)
         return self.of(getattr(model, "model", None))
-
-
-def _made_for(model: str) -> ContextManager:
-    return ContextManager(model=model or "unknown", format="gemini", append_only=True)

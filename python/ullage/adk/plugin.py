@@ -17,7 +17,7 @@ from ullage.adk.engines import EngineOrFactory, Engines
 from ullage.adk.guard import Guard
 from ullage.adk.meter import Call, Meter, collect_usage, estimate, usage_of
 from ullage.adk.requests import FORMAT, Remember, Requests
-from ullage.overflow import counted_tokens, is_overflow
+from ullage.overflow import is_overflow
 from ullage.usage.tracker import UsageTracker
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ class ContextHooks:
             setattr(request.config, name, value)
         try:
             with collect_usage() as summaries:
-                left = await self._requests.shrink_refused(context, request, counted_tokens(error))
+                left = await self._requests.shrink_refused(context, request, error)
             self._meter.add_summaries(context, summaries)
         except UllageError as problem:
             logger.warning("error=<%s> | the request cannot be made smaller", problem)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from google.genai import types
 
-from ullage import BudgetError, MessageError, StoreError
+from ullage import MessageError
 from ullage._engine.logger import Logger
-from ullage._engine.lru_cache import LruCache
+from ullage._engine.steps import arun
+from ullage._hosts.conversations import Conversations
+from ullage._hosts.rows import PlainReading
 from ullage.adk.conversations import (
     caller_of,
     conversation_of,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.models.llm_request import LlmRequest
 
-    from ullage import ContextManager, Report, View
+    from ullage._hosts import conversations as hosts
     from ullage.adk.conversations import Conversation
     from ullage.adk.engines import Engines
 
@@ -38,9 +39,6 @@ FORMAT = "gemini"
 Remember = Literal["session", "process"]
 """The place where compactions are remembered: the session's state too, or this process alone."""
 
-# Conversations whose view is remembered. One that was forgotten is restored from the session.
-_CONVERSATIONS = 64
-
 # Characters of a view in a session's state. Some services keep a session in one document of at
 # most a mebibyte; a view that is longer is made again by the next process.
 _LONGEST = 250_000
@@ -50,28 +48,6 @@ _FORM = "view:"
 
 # Branches of nodes that run once have the id of that run in them, and are never continued.
 _RUN = "@"
-
-
-@dataclass
-class _ConversationView:
-    """The view of a conversation.
-
-    Attributes:
-        view: The view.
-        engine: The engine of the view.
-        state: Its state as text; None before its first compaction, or if it is too long.
-        written: The compaction and the ceiling in the text.
-        texts: Hashes of the texts that the session may have of it. Another process wrote any other
-            text.
-        counted: The last compaction whose summary was counted.
-    """
-
-    view: View
-    engine: ContextManager
-    state: str | None = None
-    written: tuple[Report | None, int | None] = (None, None)
-    texts: set[int] = field(default_factory=set)
-    counted: Report | None = None
 
 
 class Requests:
@@ -88,69 +64,45 @@ class Requests:
     def __init__(self, engines: Engines, remember: Remember) -> None:
         self._engines = engines
         self._remember = remember
-        self._known: LruCache[_ConversationView] = LruCache(_CONVERSATIONS)
+        self._conversations = Conversations(_ContentCodec(), PlainReading, may_lag=True)
 
     async def fit(self, context: CallbackContext, request: LlmRequest) -> list[types.Content]:
         """Returns the contents for a request, and does not change the request.
 
         If even the shortest contents are above the limit, they are sent, and the provider decides.
         """
-        conversation, contents = conversation_of(context, request.model), request.contents
-        known = self._view_of(conversation, context, request)
-        waiting = open_calls(contents, request, context)
-        asked: dict[str, Any] = {
-            "pins": sorted({*current_request(contents, context), *waiting}),
-            "system": getattr(request.config, "system_instruction", None),
-            "tools": getattr(request.config, "tools", None),
-        }
-        try:
-            fitted = await self._fit(known.engine, known.view, contents, **asked)
-        except MessageError as error:
-            # Its first contents may have been rewritten, by a compaction of ADK's own.
-            logger.debug("error=<%s> | a view is begun anew", error)
-            known = self._new_view(conversation, known.engine)
-            fitted = await self._fit(known.engine, known.view, contents, **asked)
-        self._note(conversation, context, known)
-        return with_pending_answers(fitted, contents, request)
-
-    async def _fit(
-        self, engine: ContextManager, view: View, contents: list[types.Content], **asked: Any
-    ) -> list[types.Content]:
-        """The contents by a view: without a store that fails, and as short as they can be."""
-        try:
-            return await view.amessages(contents, **asked)
-        except StoreError as error:
-            engine = self._engines.without_store(engine, error)
-            return await self._fit(engine, _opened(engine, view.state()), contents, **asked)
-        except BudgetError as error:
-            if "budget" in asked:
-                raise
-            logger.warning("error=<%s> | the request stays above its limit", error)
-            asked["budget"] = max(1, error.floor)
-            return await self._fit(engine, view, contents, **asked)
+        conversation = conversation_of(context, request.model)
+        engine = self._engines.of(request.model)
+        text = self._text(conversation, context)
+        saved = None if text is None else _SavedView(text)
+        known, reading = self._conversations.of(engine, request.contents, conversation, saved)
+        beside = _beside(request.contents, request, context)
+        fitted = await arun(known.request(reading, **beside))
+        return self._shown(known, fitted, request.contents, request)
 
     async def shrink_refused(
-        self, context: CallbackContext, request: LlmRequest, counted: int | None
+        self, context: CallbackContext, request: LlmRequest, error: Exception
     ) -> list[types.Content] | None:
         """Returns shorter contents in place of refused ones; None if there are none.
 
         Args:
             context: The callback's.
             request: The request, with its configuration as it was.
-            counted: The tokens that the provider counted, if it says so.
+            error: The refusal.
         """
-        conversation = conversation_of(context, request.model)
-        known = self._view_of(conversation, context, request)
-        before = known.view.tokens
+        known = self._known(conversation_of(context, request.model))
+        if known is None or known.reading is None:
+            return None
+        contents: Any = known.reading.rows
+        beside = _beside(contents, request, context)
         try:
-            fitted = await known.view.arefused(counted)
-        except BudgetError as error:
-            logger.warning("error=<%s> | nothing is left to remove", error)
+            fitted = await arun(known.smaller(known.reading, error, **beside))
+        except Exception as problem:
+            if problem is not error:
+                raise
+            logger.warning("error=<%s> | nothing is left to remove", problem.__cause__)
             return None
-        if known.view.tokens >= before:
-            return None
-        self._note(conversation, context, known)
-        return with_pending_answers(fitted, request.contents, request)
+        return self._shown(known, fitted, contents, request)
 
     def keep_in_session(self, conversation: Conversation, context: CallbackContext) -> None:
         """Stores the view in the session, with the answer to the last request.
@@ -159,69 +111,42 @@ class Requests:
         It waits for the last piece of a streamed answer, because every piece would carry the
         state otherwise.
         """
-        known = self._known.get(conversation)
-        key = self._key(conversation, context)
-        if known is None or known.state is None or key is None:
+        known, key = self._known(conversation), self._key(conversation, context)
+        if known is None or key is None:
             return
         try:
-            if context.state.get(key) != known.state:
-                context.state[key] = known.state
+            text = self._text(conversation, context)
+            saved = known.saved(None if text is None else _SavedView(text))
+            if saved is not None:
+                context.state[key] = written_view(saved)
         except Exception as error:  # noqa: BLE001 - an app may declare which keys there are
             logger.debug("key=<%s>, error=<%s> | a view is not in the session", key, error)
 
     def release(self, conversation: Conversation) -> None:
         """Releases the data of the running invocation."""
-        known = self._known.get(conversation)
-        if known is None:
-            return
-        if known.view.report is None and known.state is None and known.view.ceiling is None:
-            # Nothing was decided.
-            self._known.take(conversation)
-        known.view.release()
+        self._conversations.release(self._engines.of(conversation.model), conversation)
 
-    def _view_of(
-        self, conversation: Conversation, context: CallbackContext, request: LlmRequest
-    ) -> _ConversationView:
-        """The view of a conversation. Another process may have a later one in the session."""
-        known = self._known.get(conversation)
-        engine = self._engines.of(request.model)
+    def _known(self, conversation: Conversation) -> hosts.Conversation | None:
+        return self._conversations.known(self._engines.of(conversation.model), conversation)
+
+    @staticmethod
+    def _shown(
+        known: hosts.Conversation,
+        fitted: list[types.Content],
+        contents: list[types.Content],
+        request: LlmRequest,
+    ) -> list[types.Content]:
+        """Returns the contents to send, and counts the summary of a compaction."""
+        report = known.take_report()
+        if report is not None:
+            add_estimate(report, known.engine.policy.summary_input)
+        return with_pending_answers(fitted, contents, request)
+
+    def _text(self, conversation: Conversation, context: CallbackContext) -> str | None:
+        """Returns the view in the session; None if there is none that can be read."""
         key = self._key(conversation, context)
         text = None if key is None else context.state.get(key)
-        if not isinstance(text, str) or (known is not None and hash(text) in known.texts):
-            return known or self._new_view(conversation, engine)
-        state = read_state(text)
-        if state is not None:
-            try:
-                theirs = _ConversationView(_opened(engine, state), engine, text, texts={hash(text)})
-            except MessageError as error:
-                logger.debug("error=<%s> | the view in the session cannot be read", error)
-            else:
-                theirs.written = (None, theirs.view.ceiling)
-                self._known.put(conversation, theirs)
-                return theirs
-        return known or self._new_view(conversation, engine)
-
-    def _new_view(self, conversation: Conversation, engine: ContextManager) -> _ConversationView:
-        known = _ConversationView(_opened(engine, None), engine)
-        self._known.put(conversation, known)
-        return known
-
-    def _note(
-        self, conversation: Conversation, context: CallbackContext, known: _ConversationView
-    ) -> None:
-        """Writes the state if a compaction has changed it, and counts its summary."""
-        report = known.view.report
-        if report is not None and report is not known.counted:
-            known.counted = report
-            add_estimate(report, known.engine.policy.summary_input)
-        now = (report, known.view.ceiling)
-        if now == known.written or self._key(conversation, context) is None:
-            return
-        known.written = now
-        text = written_state(known.view.state())
-        if text is not None:
-            known.state = text
-            known.texts.add(hash(text))
+        return text if isinstance(text, str) and text.startswith(_FORM) else None
 
     def _key(self, conversation: Conversation, context: CallbackContext) -> str | None:
         """The key of a view in the session's state; None if the session has no place for it."""
@@ -231,37 +156,63 @@ class Requests:
         return f"ullage/{conversation.agent}/{conversation.branch or ''}/{conversation.model}"
 
 
-def written_state(state: dict[str, Any]) -> str | None:
-    """Returns the state of a view as text; None if it cannot be written, or is too long."""
+class _ContentCodec:
+    """Makes contents JSON-like for the state of a view, and back."""
+
+    def dump(self, message: types.Content) -> dict[str, Any]:
+        return message.model_dump(mode="json", exclude_none=True)
+
+    def load(self, dumped: Any) -> types.Content:
+        return types.Content.model_validate(dumped)
+
+
+class _SavedView(dict[str, Any]):
+    """A view in a session's state. The state is unpacked only when it is asked for.
+
+    Args:
+        text: The text of :func:`written_view`.
+    """
+
+    def __init__(self, text: str) -> None:
+        mark, _, self._packed = text.removeprefix(_FORM).rpartition(":")
+        # Texts of earlier versions have no mark.
+        super().__init__(mark=mark or text)
+
+    def __missing__(self, key: str) -> Any:
+        """Returns the state.
+
+        Raises:
+            MessageError: If it cannot be read.
+        """
+        try:
+            packed = zlib.decompress(base64.b64decode(self._packed))
+            return json.loads(packed.decode("utf-8", "surrogatepass"))
+        except (ValueError, zlib.error) as error:
+            raise MessageError(f"the view in the session cannot be unpacked: {error}") from error
+
+
+def written_view(saved: dict[str, Any]) -> str:
+    """Returns a saved view as text; without its state if that cannot be written, or is too long."""
+    head = f"{_FORM}{saved['mark']}:"
     try:
-        packed = json.dumps(state, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        packed = json.dumps(saved["state"], ensure_ascii=False).encode("utf-8", "surrogatepass")
     except (TypeError, ValueError) as error:
         logger.debug("error=<%s> | a view cannot be written", error)
-        return None
-    text = _FORM + base64.b64encode(zlib.compress(packed)).decode("ascii")
+        return head
+    text = head + base64.b64encode(zlib.compress(packed)).decode("ascii")
     if len(text) > _LONGEST:
         logger.debug("characters=<%d> | a view is too long for the session", len(text))
-        return None
+        return head
     return text
 
 
-def read_state(text: str) -> dict[str, Any] | None:
-    """Returns the state of a view from a text; None if it cannot be read."""
-    if not text.startswith(_FORM):
-        return None
-    try:
-        packed = zlib.decompress(base64.b64decode(text[len(_FORM) :]))
-        state: dict[str, Any] = json.loads(packed.decode("utf-8", "surrogatepass"))
-    except (ValueError, zlib.error) as error:
-        logger.debug("error=<%s> | a view in the session cannot be read", error)
-        return None
-    return state
-
-
-def _opened(engine: ContextManager, state: dict[str, Any] | None) -> View:
-    return engine.open(
-        state,
-        append_only=False,
-        dump=lambda content: content.model_dump(mode="json", exclude_none=True),
-        load=types.Content.model_validate,
-    )
+def _beside(
+    contents: list[types.Content], request: LlmRequest, context: CallbackContext
+) -> dict[str, Any]:
+    """Returns the other arguments of a request: what must stay, and what is beside the contents."""
+    waiting = open_calls(contents, request, context)
+    return {
+        "pins": sorted({*current_request(contents, context), *waiting}),
+        "system": getattr(request.config, "system_instruction", None),
+        "tools": getattr(request.config, "tools", None),
+    }

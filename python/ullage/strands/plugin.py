@@ -17,10 +17,11 @@ from strands.hooks import (
 from strands.plugins import Plugin
 from strands.types.exceptions import ContextWindowOverflowException
 
-from ullage import BudgetError, ContextManager, StoreError, UllageError
+from ullage import ContextManager, UllageError
 from ullage._engine.logger import Logger
 from ullage._engine.steps import arun
-from ullage._hosts.engines import without_store
+from ullage._hosts.conversations import Conversation
+from ullage._hosts.rows import PlainReading
 from ullage.strands.agents import PerAgent, note_seam, usage_counts
 from ullage.strands.engines import (
     Refusals,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from strands.middleware import InvokeModelContext
     from typing_extensions import Unpack
 
-    from ullage import Policy, View
+    from ullage import Policy
     from ullage.stores.protocol import Store
 
 logger = Logger(__name__)
@@ -323,13 +324,9 @@ class ContextView(EngineSeam, Plugin):
     async def _messages(self, agent: Any, messages: list[Any]) -> list[Any]:
         """Returns the messages to send, or the fewest possible ones; the provider decides."""
         engine, view = self.engine_of(agent), self._views.of(agent).view_of(messages)
-        try:
-            shown = await _within_budget(view, messages, system_and_tools(agent))
-        except StoreError as error:
-            # Nothing is lost by it: the agent has every message.
-            logger.warning("error=<%s> | compacted without the store", error)
-            other = without_store(engine, "bedrock").open(view.state())
-            shown = await _within_budget(other, messages, system_and_tools(agent))
+        reading = PlainReading(None, messages)
+        request = Conversation(engine, view).request(reading, **system_and_tools(agent))
+        shown = await arun(request)
         limit_count(shown, engine.policy)
         return shown
 
@@ -346,11 +343,3 @@ class ContextView(EngineSeam, Plugin):
         reported, cached = usage_counts(answer)
         if reported is not None:
             self._views.of(agent).view.observe(reported, cached)
-
-
-async def _within_budget(view: View, messages: list[Any], beside: dict[str, Any]) -> list[Any]:
-    try:
-        return await view.amessages(messages, **beside)
-    except BudgetError as error:
-        logger.warning("error=<%s> | the request stays above its budget", error)
-        return await view.amessages(messages, max(1, error.floor), **beside)

@@ -146,6 +146,40 @@ def test_a_store_that_fails_does_not_end_the_run(caplog):
     assert "the result was left as it is" in caplog.text
 
 
+class SealedCodec(ChatCodec):
+    """A codec whose rows are JSON-like only once they are dumped."""
+
+    def dump(self, row: Any) -> Any:
+        return {"sealed": row}
+
+    def load(self, dumped: Any) -> Any:
+        return dumped["sealed"]
+
+
+class FailingLater(Broken):
+    """A store whose disk is full after the first compaction."""
+
+    def __init__(self) -> None:
+        self.stored: list[str] = []
+
+    def put(self, _: bytes, *, reference: str, **_more: Any) -> str:
+        if len(self.stored) > 3:
+            raise OSError("the disk is full")
+        self.stored.append(reference)
+        return reference
+
+
+def test_without_the_store_the_state_is_loaded_as_it_was_dumped(caplog):
+    decides, own, messages = engine(store=FailingLater()), Conversations(SealedCodec()), history(0)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(60):
+            messages += history(1)[1:]
+            conversation, reading = own.of(decides, messages, key="k")
+            sent = run(conversation.request(reading))
+    assert "compacted without the store" in caplog.text
+    assert all("role" in message for message in sent)
+
+
 def test_what_must_stay_is_sent_even_if_it_does_not_fit(caplog):
     messages = [{"role": "user", "content": "Why does the checkout fail? " * 30}]
     conversation, reading = Conversations(ChatCodec()).of(engine(), messages, key="k")
