@@ -102,7 +102,7 @@ class RangeSummarizer:
     def summary(self, asked: RangeRequest) -> Steps[Summary]:
         """The summary. Waits for the summarizer."""
         request = yield from aside(self._request, asked)
-        answer = _NOTHING if request is None else (yield self._asker.asking(request))
+        answer = _NOTHING if request is None else (yield from self._asker.asking(request))
         return (yield from aside(self._summary, asked, answer))
 
     def _request(self, asked: RangeRequest) -> SummaryRequest | None:

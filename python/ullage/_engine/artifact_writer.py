@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from ullage._core import ReferenceTakenError, StoreError, references_in
+from ullage._core import ReferenceTakenError, StoreError, reference_of, references_in
 from ullage._engine.logger import Logger
 from ullage._engine.reasons import said
 from ullage._engine.steps import Step, Steps, aside
@@ -65,6 +65,20 @@ class ArtifactWriter:
             outcome, artifacts = yield from aside(make, _salt_of(artifacts))
             yield from self._put_all(artifacts)
         return outcome
+
+    def references(self, tool: str, *contents: bytes) -> Steps[list[str]]:
+        """Stores contents from a tool and returns their references.
+
+        Raises:
+            StoreError: As :meth:`kept`.
+        """
+
+        def make(salt: int) -> tuple[list[str], list[Artifact]]:
+            references = [reference_of(tool, content, salt) for content in contents]
+            named = zip(references, contents, strict=True)
+            return references, [(reference, tool, content) for reference, content in named]
+
+        return (yield from self.kept(make))
 
     def missing(self, references: Iterable[str]) -> list[str]:
         """Returns the references that the store does not have.

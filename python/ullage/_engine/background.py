@@ -13,6 +13,7 @@ from ullage._core import MessagesChangedError, SummaryError
 from ullage._engine.calling import OutOfTimeError
 from ullage._engine.forks import renew_after_fork
 from ullage._engine.reasons import said
+from ullage._engine.steps import arun, run
 from ullage._engine.summarizer import Answer
 
 if TYPE_CHECKING:
@@ -208,13 +209,13 @@ class Ahead:
         if not future.set_running_or_notify_cancel():
             return
         try:
-            future.set_result(self._asker.ask(request))
+            future.set_result(run(self._asker.asking(request)))
         except BaseException as error:  # noqa: BLE001 - kept for who takes it
             future.set_exception(error)
 
     async def _arun(self, future: Future[Answer], request: SummaryRequest) -> None:
         try:
-            answer = await self._asker.aask(request)
+            answer = await arun(self._asker.asking(request))
         except Exception as error:  # noqa: BLE001 - kept for who takes it
             _settle(future, error)
         except BaseException as error:

@@ -26,10 +26,10 @@ from ullage.telemetry import MAX_TOKENS, OTHER, TIMEOUT, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractContextManager
 
     from ullage._core import Plan, Policy, Reading
-    from ullage.telemetry import Operation, Telemetry
+    from ullage._engine.steps import Steps
+    from ullage.telemetry import Telemetry
 
 logger = Logger(__name__)
 
@@ -147,12 +147,8 @@ class Asker:
         values = None if self._summarizer is None else reading.request(plan)
         return None if values is None else SummaryRequest._of(values, reading.messages)  # noqa: SLF001
 
-    def asking(self, request: SummaryRequest | None, seconds: float | None = None) -> Step:
-        """:meth:`ask`, or :meth:`aask` beside an event loop."""
-        return Step(partial(self.ask, request, seconds), partial(self.aask, request, seconds))
-
-    def ask(self, request: SummaryRequest | None, seconds: float | None = None) -> Answer:
-        """Returns the answer of the summarizer, which runs in a thread that can be left behind.
+    def asking(self, request: SummaryRequest | None, seconds: float | None = None) -> Steps[Answer]:
+        """Returns the answer of the summarizer; without a loop from a thread that can be left.
 
         The wait is limited by the policy and by the seconds that are left.
 
@@ -161,25 +157,18 @@ class Asker:
         Raises:
             SummaryError: If a summary is required, and there is none.
         """
-        if (answer := self._known(request)) is not None:
-            return answer
+        if (known := self._known(request)) is not None:
+            return known
         request = cast("SummaryRequest", request)
-        with self._operation(request) as operation:
+        patience = self._timeout if seconds is None else min(self._timeout, seconds)
+        asked = partial(self._answer, request, patience), partial(self._aanswer, request, patience)
+        operating = self._telemetry.operation("summarize", **{MAX_TOKENS: request.max_tokens})
+        with operating as operation:
             operation.begin()
-            return _told(self._answer(request, self._patience(seconds)), operation)
-
-    async def aask(self, request: SummaryRequest | None, seconds: float | None = None) -> Answer:
-        """Does the same without blocking the event loop; an awaitable is awaited there."""
-        if (answer := self._known(request)) is not None:
+            answer: Answer = yield Step(*asked)
+            if answer.text is None:
+                operation.failed(answer.kind)
             return answer
-
-        request = cast("SummaryRequest", request)
-        with self._operation(request) as operation:
-            operation.begin()
-            return _told(await self._aanswer(request, self._patience(seconds)), operation)
-
-    def _operation(self, request: SummaryRequest) -> AbstractContextManager[Operation]:
-        return self._telemetry.operation("summarize", **{MAX_TOKENS: request.max_tokens})
 
     def _answer(self, request: SummaryRequest, patience: float) -> Answer:
         token = _asking.set((*_asking.get(), self))
@@ -216,9 +205,6 @@ class Asker:
             SummaryError: If a summary is required.
         """
         return self._nothing(reason, None)
-
-    def _patience(self, seconds: float | None) -> float:
-        return self._timeout if seconds is None else min(self._timeout, seconds)
 
     def _summarize(self, request: SummaryRequest) -> Any:
         return cast("Summarizer", self._summarizer)(request)
@@ -283,12 +269,6 @@ class Asker:
                 f"the summarizer gave no summary: {reason}; ullage wrote one without it. Repair the"
                 " summarizer, or set Policy(summaries='required') for an error in its place"
             )
-
-
-def _told(answer: Answer, operation: Operation) -> Answer:
-    if answer.text is None:
-        operation.failed(answer.kind)
-    return answer
 
 
 def _key(request: SummaryRequest) -> bytes:

@@ -90,7 +90,7 @@ class SummarySource:
             if ready is not None:
                 return ready
         request = yield from aside(self._request, plan, reading)
-        answer = yield self._asker.asking(request, ask.seconds)
+        answer = yield from self._asker.asking(request, ask.seconds)
         return Chosen(plan, answer, dropped=dropped)
 
     def is_near(self, messages: list[Any], report: Report) -> bool:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from google.genai import types
 
-from ullage._engine.artifact_writer import Artifact, ArtifactWriter
+from ullage._engine.artifact_writer import ArtifactWriter
 from ullage._engine.logger import Logger
 from ullage._engine.steps import arun
 from ullage.adk.guard import characters
@@ -110,17 +108,11 @@ class Arrivals:
                 return guarded
             text = json.dumps(left, ensure_ascii=False, default=str)
             content = text.encode("utf-8", "surrogatepass")
-            name = re.sub(r"[^a-z0-9_]+", "_", tool.lower()).strip("_") or "tool"
-            reference = f"{name}-{hashlib.blake2b(content, digest_size=8).hexdigest()}"
-            await arun(ArtifactWriter(store).kept(_leaving((reference, tool, content))))
+            (reference,) = await arun(ArtifactWriter(store).references(tool, content))
         except Exception:
             logger.exception("tool=<%s> | what the guard cut off was not stored", tool)
             return guarded
         return {**guarded, "full_output": f"stored as {reference}"}
-
-
-def _leaving(artifact: Artifact) -> Any:
-    return lambda _salt: (None, [artifact])
 
 
 async def _by_key(engine: ContextManager, tool: str, result: Any) -> Any:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from google.adk.tools.function_tool import FunctionTool
     from google.adk.tools.tool_context import ToolContext
 
-    from ullage._engine.artifact_writer import Artifact
     from ullage.adk.sandbox import Runs
     from ullage.stores.protocol import Store
 
@@ -263,18 +262,11 @@ class LargePayloadHandler(BasePlugin):
         """Stores the whole, a line for each row, also as an artifact, and returns where it is."""
         data, is_whole = await asyncio.to_thread(payload.stored)
         content = payload.json.encode()
-
-        def made(salt: int) -> tuple[dict[str, Any], list[Artifact]]:
-            references = {"reference": reference_of(tool, data, salt)}
-            artifacts = [(references["reference"], tool, data)]
-            if not is_whole:
-                references["original_reference"] = reference_of(tool, content, salt)
-                artifacts.append((references["original_reference"], tool, content))
-            return references, artifacts
-
+        contents = [data] if is_whole else [data, content]
         stored: dict[str, Any] = {}
         try:
-            stored = await arun(self._artifact_writer.kept(made))
+            references = await arun(self._artifact_writer.references(tool, *contents))
+            stored.update(zip(("reference", "original_reference"), references, strict=False))
         except StoreError as error:
             logger.warning("tool=<%s>, reason=<%s> | a large result is not stored", tool, error)
         name = f"{reference_of(tool, content, 0)}.json"

@@ -19,8 +19,8 @@ from google.adk.code_executors.code_execution_utils import (
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext  # noqa: TC002 - ADK reads the annotation
 
-from ullage._core import StoreError, reference_of
-from ullage._engine.artifact_writer import Artifact, ArtifactWriter
+from ullage._core import StoreError
+from ullage._engine.artifact_writer import ArtifactWriter
 from ullage._engine.steps import arun
 
 if TYPE_CHECKING:
@@ -177,14 +177,9 @@ def analysis_tool(
             return {"error": str(error)}
         if len(printed) <= limit:
             return {"result": printed}
-
-        def made(salt: int) -> tuple[str, list[Artifact]]:
-            content = printed.encode("utf-8", "replace")
-            whole = reference_of(name, content, salt)
-            return whole, [(whole, name, content)]
-
+        content = printed.encode("utf-8", "replace")
         try:
-            whole = await arun(artifact_writer.kept(made))
+            (whole,) = await arun(artifact_writer.references(name, content))
         except StoreError as error:
             return {"result": printed[:limit], "truncated": f"the whole is not stored: {error}"}
         more = f"{len(printed) - limit:,} more characters are stored as {whole}"

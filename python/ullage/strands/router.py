@@ -20,7 +20,7 @@ from strands.tools import PythonAgentTool
 from strands.types.tools import AgentTool
 
 from ullage import FileStore, PolicyError
-from ullage._core import is_retrieved, reference_of, references_in
+from ullage._core import is_retrieved, references_in
 from ullage._engine.artifact_writer import ArtifactWriter
 from ullage._engine.logger import Logger
 from ullage._engine.steps import arun
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ullage import ContextManager
-    from ullage._engine.artifact_writer import Artifact
     from ullage.stores.protocol import Store
 
 logger = Logger(__name__)
@@ -175,12 +174,7 @@ class ToolRouterHook(HookProvider):
         That is its path from the folder that holds the artifacts, or else its reference.
         """
         content = text.encode("utf-8", "surrogatepass")
-
-        def artifact(salt: int) -> tuple[str, list[Artifact]]:
-            reference = reference_of(tool, content, salt)
-            return reference, [(reference, tool, content)]
-
-        reference = await arun(self._writer.kept(artifact))
+        (reference,) = await arun(self._writer.references(tool, content))
         store: Any = self.store
         if getattr(store, "above_limit", False):
             try:
