@@ -22,6 +22,7 @@ from google.adk.tools.tool_context import ToolContext  # noqa: TC002 - ADK reads
 from ullage._core import StoreError
 from ullage._engine.artifact_writer import ArtifactWriter
 from ullage._engine.steps import arun
+from ullage.stores.retrieval import content_of
 
 if TYPE_CHECKING:
     from ullage.stores.protocol import Store
@@ -171,7 +172,7 @@ def analysis_tool(
         reference: str, analysis_code: str, tool_context: ToolContext
     ) -> dict[str, Any]:
         try:
-            data = await stored(store, str(reference).strip())
+            data = await arun(content_of(store, str(reference).strip()))
             printed = await sandbox.run(str(analysis_code), as_json(data), tool_context)
         except (SandboxError, StoreError) as error:
             return {"error": str(error)}
@@ -188,24 +189,6 @@ def analysis_tool(
     answered.__name__ = name
     answered.__doc__ = _DESCRIPTION
     return FunctionTool(answered)
-
-
-async def stored(store: Store, reference: str) -> bytes:
-    """Returns the content of a reference, from a sync or an async store.
-
-    Raises:
-        StoreError: If the store cannot give it.
-    """
-    try:
-        content: Any = await asyncio.to_thread(store.get, reference)
-        content = await content if inspect.isawaitable(content) else content
-        return bytes(content)
-    except StoreError:
-        raise
-    except Exception as error:
-        raise StoreError(
-            f"{reference!r} cannot be read: {type(error).__name__}: {error}"
-        ) from error
 
 
 def as_json(content: bytes) -> bytes:

@@ -11,11 +11,13 @@ from ullage import _core
 from ullage._core import StoreError
 from ullage._engine.calling import in_pool
 from ullage._engine.reasons import said
+from ullage._engine.steps import Step, arun, aside, run
 from ullage._engine.wording import type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from ullage._engine.steps import Steps
     from ullage.stores.protocol import Store
 
 DEFAULT_LIMIT = _core.RETRIEVAL_LIMIT
@@ -56,25 +58,11 @@ def retrieve(  # noqa: PLR0917 - the order is the public face's
             pattern is invalid, the pointer finds nothing (the error names the nearest keys), or the
             store must be awaited.
     """
-    _require_store(store)
-    piece = _piece(
-        store,
-        reference,
-        pattern=pattern,
-        lines=lines,
-        pointer=pointer,
-        context=context,
-        head=head,
-        tail=tail,
-        limit=limit,
+    return run(
+        retrieval(
+            store, reference, pattern, lines, pointer, context, head=head, tail=tail, limit=limit
+        )
     )
-    try:
-        content = _now(store, "get", reference)
-    except StoreError:
-        raise
-    except Exception as error:
-        raise _not_given(store, reference, error, _known_now(store)) from error
-    return piece(_as_bytes(store, content))
 
 
 async def aretrieve(  # noqa: PLR0917 - the order is the public face's
@@ -90,25 +78,11 @@ async def aretrieve(  # noqa: PLR0917 - the order is the public face's
     limit: int = DEFAULT_LIMIT,
 ) -> str:
     """:func:`retrieve` without blocking the event loop, for any store."""
-    _require_store(store)
-    piece = _piece(
-        store,
-        reference,
-        pattern=pattern,
-        lines=lines,
-        pointer=pointer,
-        context=context,
-        head=head,
-        tail=tail,
-        limit=limit,
+    return await arun(
+        retrieval(
+            store, reference, pattern, lines, pointer, context, head=head, tail=tail, limit=limit
+        )
     )
-    try:
-        content = await _awaited(store, "get", reference)
-    except StoreError:
-        raise
-    except Exception as error:
-        raise _not_given(store, reference, error, await _known(store)) from error
-    return await in_pool(piece, _as_bytes(store, content))
 
 
 def search(store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT_LIMIT) -> str:
@@ -127,35 +101,81 @@ def search(store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT
     Raises:
         StoreError: If the pattern is invalid, or the store cannot be listed or must be awaited.
     """
-    _require_store(store)
-    if hasattr(store, "search"):
-        return str(_now(store, "search", pattern, context=context, limit=limit))
-    found = _core.Search(pattern, context=context, limit=limit)
-    for reference in _now(_listing(store), "list"):
-        content = None
-        # Deleted since it was listed, or unreadable. The rest is still useful.
-        with suppress(Exception):
-            content = _now(store, "get", reference)
-        if content is not None:
-            found.look(reference, _as_bytes(store, content))
-    return found.report()
+    return run(searching(store, pattern, context, limit=limit))
 
 
 async def asearch(
     store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT_LIMIT
 ) -> str:
     """:func:`search` without blocking the event loop, for any store."""
+    return await arun(searching(store, pattern, context, limit=limit))
+
+
+def retrieval(  # noqa: PLR0917 - the order is the public face's
+    store: Store,
+    reference: str,
+    pattern: str | None = None,
+    lines: tuple[int, int] | None = None,
+    pointer: str | None = None,
+    context: int = 0,
+    *,
+    head: int | None = None,
+    tail: int | None = None,
+    limit: int = DEFAULT_LIMIT,
+) -> Steps[str]:
+    """:func:`retrieve` as steps."""
+    content = yield from content_of(store, reference)
+
+    def piece() -> str:
+        return _core.retrieve(
+            reference,
+            content,
+            pattern=pattern,
+            lines=lines,
+            pointer=pointer,
+            context=context,
+            head=head,
+            tail=tail,
+            limit=limit,
+            place=_place(store, reference),
+        )
+
+    return (yield from aside(piece))
+
+
+def searching(
+    store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT_LIMIT
+) -> Steps[str]:
+    """:func:`search` as steps."""
     _require_store(store)
     if hasattr(store, "search"):
-        return str(await _awaited(store, "search", pattern, context=context, limit=limit))
+        return str((yield _calling(store, "search", pattern, context=context, limit=limit)))
     found = _core.Search(pattern, context=context, limit=limit)
-    for reference in await _awaited(_listing(store), "list"):
+    for reference in (yield _calling(_listing(store), "list")):
         content = None
+        # Deleted since it was listed, or unreadable. The rest is still useful.
         with suppress(Exception):
-            content = await _awaited(store, "get", reference)
+            content = yield _calling(store, "get", reference)
         if content is not None:
-            await in_pool(found.look, reference, _as_bytes(store, content))
+            yield from aside(found.look, reference, _as_bytes(store, content))
     return found.report()
+
+
+def content_of(store: Store, reference: str) -> Steps[bytes]:
+    """Returns the content of a reference.
+
+    Raises:
+        StoreError: If the store cannot give it.
+    """
+    _require_store(store)
+    try:
+        content = yield _calling(store, "get", reference)
+    except StoreError:
+        raise
+    except Exception as error:
+        known = yield from _known(store)
+        raise _not_given(store, reference, error, known) from error
+    return _as_bytes(store, content)
 
 
 def _require_store(store: Any) -> None:
@@ -165,15 +185,6 @@ def _require_store(store: Any) -> None:
         raise StoreError(f"the store is {type_of(store)}, which has no `get`; give the store first")
 
 
-def _piece(store: Store, reference: str, **asked: Any) -> Callable[[bytes], str]:
-    """Returns a function that cuts the requested piece out of the content."""
-
-    def made(content: bytes) -> str:
-        return _core.retrieve(reference, content, **asked, place=_place(store, reference))
-
-    return made
-
-
 def _place(store: Any, reference: str) -> str | None:
     """Returns the path of the stored file, if the store has files."""
     path = None
@@ -181,6 +192,13 @@ def _place(store: Any, reference: str) -> str | None:
     with suppress(Exception):
         path = store.path(reference)
     return None if path is None or inspect.isawaitable(path) else str(path)
+
+
+def _calling(store: Any, name: str, *args: Any, **more: Any) -> Step:
+    """Returns the step that calls a method of a store."""
+    return Step(
+        partial(_now, store, name, *args, **more), partial(_awaited, store, name, *args, **more)
+    )
 
 
 def _now(store: Any, name: str, *args: Any, **more: Any) -> Any:
@@ -205,15 +223,9 @@ def _listing(store: Any) -> Any:
     raise StoreError(f"{type(store).__name__} has no `search` and no `list`: it cannot be searched")
 
 
-def _known_now(store: Any) -> Sequence[str]:
+def _known(store: Any) -> Steps[Sequence[str]]:
     with suppress(Exception):
-        return list(map(str, _now(store, "list")))
-    return []
-
-
-async def _known(store: Any) -> Sequence[str]:
-    with suppress(Exception):
-        return list(map(str, await _awaited(store, "list")))
+        return list(map(str, (yield _calling(store, "list"))))
     return []
 
 

@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 from ullage import _core
 from ullage._core import PolicyError
 from ullage._engine.reasons import said
-from ullage.stores.retrieval import DEFAULT_LIMIT, aretrieve, asearch, retrieve, search
+from ullage._engine.steps import arun, run
+from ullage.stores.retrieval import DEFAULT_LIMIT, retrieval, searching
 
 if TYPE_CHECKING:
+    from ullage._engine.steps import Steps
     from ullage.stores.protocol import Store
 
 DESCRIPTION = (
@@ -144,24 +146,20 @@ class RetrievalTool:
 
     def answer(self, arguments: Any) -> Answer:
         """:meth:`call`, with True if it succeeded."""
-        try:
-            asked = _read(arguments)
-            reference = asked.pop("reference", None)
-            if reference is None:
-                return Answer(search(self.store, **_for_search(asked), limit=self.limit), ok=True)
-            return Answer(retrieve(self.store, reference, **asked, limit=self.limit), ok=True)
-        except Exception as error:  # noqa: BLE001 - the model hears of it, whatever it is
-            return _failure(error)
+        return run(self._answering(arguments))
 
     async def aanswer(self, arguments: Any) -> Answer:
         """:meth:`acall`, with True if it succeeded."""
+        return await arun(self._answering(arguments))
+
+    def _answering(self, arguments: Any) -> Steps[Answer]:
         try:
             asked = _read(arguments)
             reference = asked.pop("reference", None)
             if reference is None:
-                found = await asearch(self.store, **_for_search(asked), limit=self.limit)
+                found = yield from searching(self.store, **_for_search(asked), limit=self.limit)
             else:
-                found = await aretrieve(self.store, reference, **asked, limit=self.limit)
+                found = yield from retrieval(self.store, reference, **asked, limit=self.limit)
             return Answer(found, ok=True)
         except Exception as error:  # noqa: BLE001 - the model hears of it, whatever it is
             return _failure(error)
