@@ -54,7 +54,8 @@ class ContextManager:
         summarizer: Summarizes removed messages: a function, plain or async, that takes a
             ``SummaryRequest`` and returns text. Plain functions run in a thread of their own. If it
             raises, returns no text or takes longer than ``Policy.summary_timeout``, the engine
-            writes an account without a model, and the report has the reason.
+            writes an account without a model, and the report has the reason. With a store of
+            ``ullage.stores`` one worker asks for a summary, and the others use its text.
         system: The system prompt, as text or blocks. It takes a part of the window.
         tools: The tool definitions. They take a part of the window.
         format: The wire format; detected from the messages if not given.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import time
 from functools import partial
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ullage._core import MessageError, PolicyError, StoreError
 from ullage._engine.steps import aside
 from ullage.stores.records import read, written
-from ullage.stores.retrieval import discard
+from ullage.stores.retrieval import at_once
 from ullage.view import Outlook, View
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ class SessionView(View):
 
     def _load(self) -> bool:
         """Takes over what another worker wrote; whether there was such a thing."""
-        cell = _now(self._store, "read_cell", self._name)
+        cell = at_once(self._store, "read_cell", self._name)
         if cell is None:
             self._version, self._known = None, None
             return False
@@ -106,16 +105,8 @@ class SessionView(View):
         if state == self._known and now - self._known_at < fresh:
             return True
         content = written({_STATE: state, _AT: now}).encode()
-        version = _now(self._store, "write_cell", self._name, content, self._version)
+        version = at_once(self._store, "write_cell", self._name, content, self._version)
         if version is None:
             return False
         self._version, self._known, self._known_at = version, state, now
         return True
-
-
-def _now(store: Any, name: str, *args: Any) -> Any:
-    returned = partial(getattr(store, name), *args)()
-    if inspect.isawaitable(returned):
-        discard(returned)
-        raise StoreError(f"{type(store).__name__}.{name} must not have to be awaited")
-    return returned

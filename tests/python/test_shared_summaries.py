@@ -1,6 +1,8 @@
 """One summary for all workers that need it."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +12,7 @@ import pytest
 import ullage
 from tests.python.store_places import CELLS, EVERY
 from tests.python.store_worker import history_of
-from ullage.stores import shared_summarizer, summarizer
+from ullage.stores import EncryptedStore, summarizer
 
 POLICY = ullage.Policy(window=3_000, reserve_output=300)
 SAID = "The user had logs read; each step took longer than the one before."
@@ -50,7 +52,7 @@ class Model:
 
 
 def compacted(store, model):
-    engine = ullage.ContextManager(POLICY, store=store, summarizer=shared_summarizer(model, store))
+    engine = ullage.ContextManager(POLICY, store=store, summarizer=model)
     messages = history_of("a", 8)
     engine.compact(messages)
     return messages
@@ -67,6 +69,73 @@ def test_of_many_workers_one_asks_the_model(place):
     assert model.asked == 1
 
 
+WORKER = """
+import sys, time
+import ullage
+import ullage.stores
+from tests.python.store_worker import POLICY, history_of
+
+def asked(request):
+    with open(sys.argv[1], "a") as calls:
+        calls.write("asked\\n")
+    time.sleep(1)
+    return "The logs were read."
+
+store = {store}
+messages = history_of("a", 8)
+sys.stdin.readline()
+ullage.ContextManager(POLICY, store=store, summarizer=asked).compact(messages)
+print(messages)
+"""
+
+
+def test_of_two_processes_one_asks_the_model(database, tmp_path):
+    command = [sys.executable, "-c", WORKER.format(store=database.code()), tmp_path / "calls"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    processes = [subprocess.Popen(command, text=True, **pipes) for _ in range(2)]
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    found = [process.communicate()[0] for process in processes]
+    assert (tmp_path / "calls").read_text() == "asked\n"
+    assert "The logs were read." in found[0]
+    assert found[0] == found[1]
+
+
+def refusing(error):
+    """A store whose cells cannot be used."""
+    store = ullage.MemoryStore()
+
+    class Refusing:
+        put, get = store.put, store.get
+
+        def read_cell(self, name):
+            raise error
+
+        def write_cell(self, name, content, version):
+            raise error
+
+    return Refusing()
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        pytest.param(lambda _: refusing(ullage.StoreError("no cells")), id="refusing"),
+        pytest.param(lambda _: refusing(OSError("of a client")), id="any-error"),
+        pytest.param(lambda folder: EVERY["objects"](folder).open(), id="objects-in-a-folder"),
+        pytest.param(
+            lambda _: EncryptedStore(ullage.MemoryStore(), encrypt=bytes, decrypt=bytes),
+            id="encrypted-without-cells",
+        ),
+    ],
+)
+def test_without_cells_every_worker_asks(store, tmp_path):
+    model = Model()
+    assert SAID in str(compacted(store(tmp_path), model))
+    assert model.asked == 1
+
+
 def test_async_workers_share_a_summary(database):
     model = Model()
 
@@ -76,9 +145,7 @@ def test_async_workers_share_a_summary(database):
 
     async def worker():
         store = database.open()
-        engine = ullage.ContextManager(
-            POLICY, store=store, summarizer=shared_summarizer(asked, store)
-        )
+        engine = ullage.ContextManager(POLICY, store=store, summarizer=asked)
         messages = history_of("a", 8)
         await engine.acompact(messages)
         return SAID in str(messages)

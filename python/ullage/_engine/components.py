@@ -63,6 +63,11 @@ class Components:
         append_only: bool,
     ) -> Components:
         """Creates the parts; the arguments are the checked ones of a ``ContextManager``."""
+        if summarizer is not None and hasattr(store, "write_cell"):
+            # The store is shared by workers, so one of them asks for all.
+            from ullage.stores.summarizer import shared_summarizer
+
+            summarizer = shared_summarizer(summarizer, store)
         engine = Engine(policy, counter, store=store, format=format, summarizer=summarizer)
         artifact_writer, stopwatch, telemetry = ArtifactWriter(store), Stopwatch(), Telemetry(model)
         asker = Asker(summarizer, policy, telemetry)

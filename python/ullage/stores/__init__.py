@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ullage.stores.redis import RedisStore
     from ullage.stores.shared import Cell, SharedStore
     from ullage.stores.sqlite import SQLiteStore
-    from ullage.stores.summarizer import shared_summarizer
 
 __all__ = [
     "Cell",
@@ -27,7 +26,6 @@ __all__ = [
     "SQLiteStore",
     "SharedStore",
     "Store",
-    "shared_summarizer",
 ]
 
 # Imported on first use: each needs a client, and sqlite3 takes as long as ullage itself.
@@ -39,7 +37,6 @@ _PLACES = {
     "RedisStore": "redis",
     "SQLiteStore": "sqlite",
     "SharedStore": "shared",
-    "shared_summarizer": "summarizer",
 }
 
 

@@ -119,12 +119,12 @@ class EncryptedStore:
 
     def read_cell(self, name: str) -> Cell | None:
         """Returns the value of a cell, or None if it has none; see :class:`SharedStore`."""
-        cell = self._now(self._store.read_cell(name))
+        cell = self._of_cells("read_cell", name)
         return cell and Cell(self._opened(cell.content, name), cell.version)
 
     def write_cell(self, name: str, content: bytes, version: str | None) -> str | None:
         """Changes a cell if it still has this version; see :class:`SharedStore`."""
-        written = self._now(self._store.write_cell(name, self._sealed(content, name), version))
+        written = self._of_cells("write_cell", name, self._sealed(content, name), version)
         return None if written is None else str(written)
 
     def _named_in(self, reference: str) -> builtins.list[str]:
@@ -151,6 +151,12 @@ class EncryptedStore:
             raise StoreError(
                 f"{name} could not be decrypted: {said(error)}; use the key that it was stored with"
             ) from error
+
+    def _of_cells(self, method: str, *args: Any) -> Any:
+        if not hasattr(self._store, method):
+            kind = type(self._store).__name__
+            raise StoreError(f"{kind} has no cells; encrypt a store that has, such as SQLiteStore")
+        return self._now(getattr(self._store, method)(*args))
 
     def _now(self, returned: Any) -> Any:
         if inspect.isawaitable(returned):

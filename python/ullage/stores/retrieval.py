@@ -245,6 +245,19 @@ def _as_bytes(store: Any, content: Any) -> bytes:
     raise StoreError(f"{type(store).__name__}.get gave a {type(content).__name__}, not bytes")
 
 
+def at_once(store: Any, name: str, *args: Any) -> Any:
+    """Calls a method of a store that must not be a coroutine function.
+
+    Raises:
+        StoreError: If what it returns must be awaited.
+    """
+    returned = getattr(store, name)(*args)
+    if inspect.isawaitable(returned):
+        discard(returned)
+        raise StoreError(f"{type(store).__name__}.{name} must not have to be awaited")
+    return returned
+
+
 def discard(awaitable: Any) -> None:
     """Drops a coroutine that will not be awaited, without Python's warning."""
     if inspect.iscoroutine(awaitable):

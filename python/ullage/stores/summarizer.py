@@ -1,4 +1,7 @@
-"""``shared_summarizer``: one call of the model for a summary that several workers need."""
+"""``shared_summarizer``: one call of the model for a summary that several workers need.
+
+An engine with a summarizer uses it if its store has cells, which hold the leases and the texts.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,16 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import UllageError
+from ullage._engine.logger import Logger
 from ullage._engine.steps import Step, arun, aside, calling, run
+from ullage.stores.retrieval import at_once
 
 if TYPE_CHECKING:
     from ullage._engine.steps import Steps
     from ullage._engine.summarizer import Summarizer, SummaryRequest
-    from ullage.stores.shared import SharedStore
+    from ullage.stores.shared import Cell
+
+logger = Logger(__name__)
 
 # Seconds between two signs of life of the worker that makes a summary.
 _BEAT = 2.0
@@ -31,16 +37,16 @@ _LOOK = 0.25
 _TEXT, _TAKEN, _FREE = b"text:", b"taken", b"free"
 
 
-def shared_summarizer(summarizer: Summarizer, store: SharedStore) -> Summarizer:
+def shared_summarizer(summarizer: Summarizer, store: Any) -> Summarizer:
     """Returns a summarizer that asks ``summarizer`` once for all workers.
 
     The first worker that needs a summary asks. The others wait for its text, which stays in the
-    store. If the first fails or is killed, the next one asks. Give the outcome to the engines in
-    place of ``summarizer``.
+    store. If the first fails or is killed, the next one asks. Without a working store every worker
+    asks.
 
     Args:
         summarizer: A function, plain or async, that takes a ``SummaryRequest`` and returns text.
-        store: A store of ``ullage.stores`` that all workers share.
+        store: A store with ``read_cell`` and ``write_cell`` that all workers share.
     """
     called = getattr(summarizer, "__call__", None)  # noqa: B004 - of an object, its method
     shared = _SharedSummaries(summarizer, store)
@@ -58,18 +64,26 @@ def shared_summarizer(summarizer: Summarizer, store: SharedStore) -> Summarizer:
 
 
 class _SharedSummaries:
-    def __init__(self, summarizer: Summarizer, store: SharedStore) -> None:
+    def __init__(self, summarizer: Summarizer, store: Any) -> None:
         self._summarizer = summarizer
         self._store = store
 
     def text(self, request: SummaryRequest) -> Steps[str]:
-        """The text of the summary: from the store, or made now."""
+        """Returns the text of the summary: from the store, or made now."""
+        try:
+            found = yield from self._text_or_lease(request)
+        except Exception as error:  # noqa: BLE001 - of whatever client; compactions need no lease
+            logger.info("error=<%s> | the summary is not shared", error)
+            return (yield from calling(self._summarizer, request))  # type: ignore[no-any-return]
+        return found if isinstance(found, str) else (yield from self._made(found, request))
+
+    def _text_or_lease(self, request: SummaryRequest) -> Steps[str | _Lease]:
         whole = f"{request.max_tokens} {request}".encode("utf-8", "surrogatepass")
         name = f"summary/{hashlib.blake2b(whole, digest_size=16).hexdigest()}"
         known: str | None = None
         changed_at = time.monotonic()
         while True:
-            cell = yield from aside(self._store.read_cell, name)
+            cell: Cell | None = yield from aside(at_once, self._store, "read_cell", name)
             if cell is not None and cell.content.startswith(_TEXT):
                 return cell.content[len(_TEXT) :].decode("utf-8", "surrogatepass")
             if cell is not None and cell.version != known:
@@ -78,9 +92,10 @@ class _SharedSummaries:
             is_left = time.monotonic() - changed_at >= _LEASE
             if cell is None or cell.content == _FREE or is_left:
                 version = None if cell is None else cell.version
-                taken = yield from aside(self._store.write_cell, name, _TAKEN, version)
+                written = partial(at_once, self._store, "write_cell")
+                taken = yield from aside(written, name, _TAKEN, version)
                 if taken is not None:
-                    return (yield from self._made(_Lease(self._store, name, taken), request))
+                    return _Lease(self._store, name, taken)
             yield Step(partial(time.sleep, _LOOK), _look_later)
 
     def _made(self, lease: _Lease, request: SummaryRequest) -> Steps[str]:
@@ -92,13 +107,15 @@ class _SharedSummaries:
         finally:
             # Quick, and also where the task is cancelled and nothing can be awaited.
             lease.end(content)
+        # The text is in the store even if this process ends now.
+        yield from aside(lease.wait)
         return text  # type: ignore[no-any-return] # whatever it is: the engine judges it
 
 
 class _Lease:
     """Shows that this worker is making a summary, for as long as it does."""
 
-    def __init__(self, store: SharedStore, name: str, version: str) -> None:
+    def __init__(self, store: Any, name: str, version: str) -> None:
         self._store, self._name = store, name
         self._version: str | None = version
         self._is_over = threading.Event()
@@ -111,15 +128,19 @@ class _Lease:
         self._content = content
         self._is_over.set()
 
+    def wait(self) -> None:
+        """Waits until the outcome is in the store."""
+        self._thread.join()
+
     def _beat(self) -> None:
         try:
             while self._version is not None and not self._is_over.wait(_BEAT):
                 self._write(_TAKEN)
             if self._version is not None:
                 self._write(self._content)
-        except UllageError:
-            # The store is gone: the lease ends by itself, and who needs the store hears of it.
-            return
+        except Exception as error:  # noqa: BLE001 - of whatever client
+            # The lease ends by itself. The compaction raises if it needs the store.
+            logger.info("error=<%s> | the summary is not shared", error)
 
     def _write(self, content: bytes) -> None:
         self._version = self._store.write_cell(self._name, content, self._version)

@@ -13,7 +13,6 @@ from ullage.stores import (
     RedisStore,
     SharedStore,
     SQLiteStore,
-    shared_summarizer,
 )
 
 
@@ -33,6 +32,4 @@ bucket = ObjectStore("s3://outputs/agents", config={"region": "eu-central-1"})
 use(bucket)
 view = ullage.ContextManager(store=bucket).open(session="alice/42")
 assert_type(view, ullage.View)
-ask = shared_summarizer(lambda request: f"{request.max_words} words", bucket)
-print(ullage.ContextManager(store=bucket, summarizer=ask))
 full: ullage.FullStore = EncryptedStore(bucket, encrypt=lambda it: it, decrypt=lambda it: it)
