@@ -91,9 +91,10 @@ print(messages)
 
 def test_of_two_processes_one_asks_the_model(database, tmp_path):
     command = [sys.executable, "-c", WORKER.format(store=database.code()), tmp_path / "calls"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    processes = [subprocess.Popen(command, text=True, **pipes) for _ in range(2)]
+    pipe = subprocess.PIPE
+    processes = [subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe) for _ in range(2)]
     for process in processes:
+        assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
     found = [process.communicate()[0] for process in processes]
