@@ -4,17 +4,20 @@ import csv
 import io
 import json
 import random
+import uuid
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import ullage
+from tests.python import servers
 from tests.python.commands import inside
 from tests.python.test_replay import long_session
 from ullage import replay
 from ullage.replay import workers
-from ullage.sessions import session_files
+from ullage.sessions import parts, session_files
+from ullage.sessions.parts import SessionPart
 
 SWEEP = replay.Sweep(
     replay.grid([replay.read_policy("default")], {"high": [0.7, 0.9]}),
@@ -52,24 +55,26 @@ def expected(folder):
 @pytest.mark.parametrize("count", [1, 3])
 def test_any_number_of_workers_gives_the_same_results(folder, expected, count):
     unread: list[Any] = []
-    steps: list[int] = []
+    steps: list[tuple[int, int]] = []
     found = replay.replay_files(
         files_in(folder),
         SWEEP,
         workers=count,
         on_unreadable=unread.append,
-        progress=lambda: steps.append(1),
+        progress=lambda *counts: steps.append(counts),
     )
     assert without_times(found) == expected
     assert replay.table(found) == replay.table(expected)
     assert len(expected.cuts) > 20
     assert [error.file for error in unread] == [str(folder / "broken.json")]
-    assert len(steps) == 6
+    assert len(steps) == 7
+    size = sum((folder / name).stat().st_size for name in session_files(folder))
+    assert steps[-1] == (size, size)
 
 
 def test_the_order_in_which_files_are_done_does_not_matter(folder, expected, monkeypatch):
-    def shuffled(files, sweep, count):
-        found = [(number, workers.measure_file(file, sweep)) for number, file in enumerate(files)]
+    def shuffled(parts, sweep, count):
+        found = [(number, workers.measure_part(part, sweep)) for number, part in enumerate(parts)]
         random.Random(7).shuffle(found)
         return iter(found)
 
@@ -95,7 +100,7 @@ class Killer:
 
     def send(self, stream, value):
         self._send(stream, value)
-        if value == self.file and self.left:
+        if isinstance(value, SessionPart) and value.file == self.file and self.left:
             self.left -= 1
             self.processes[stream].kill()
 
@@ -116,6 +121,87 @@ def test_a_file_that_ends_every_worker_is_left_out_and_named(folder, expected, m
     assert {cut.session for cut in expected.cuts} - {cut.session for cut in found.cuts} == {file}
     (said,) = [error for error in unread if error.file == file]
     assert "3 workers died" in said.problem
+
+
+@pytest.fixture
+def corpus(folder, tmp_path_factory, monkeypatch):
+    """The same sessions as lines of one file, which is read in ranges."""
+    file = tmp_path_factory.mktemp("corpus") / "all.jsonl"
+    sessions = replay.read_sessions(folder, lambda _: None)
+    lines = [json.dumps({"messages": session.messages}) + "\n" for session in sessions]
+    file.write_text("".join(lines))
+    monkeypatch.setattr(parts, "_RANGE", len(lines[0]))
+    assert len(list(parts.session_parts(file))) > 2
+    return file
+
+
+def test_ranges_of_a_large_file_give_the_results_of_its_sessions(corpus, expected):
+    found = without_times(replay.replay_files([str(corpus)], SWEEP, workers=2))
+    here = replay.replay(parts.iter_sessions(corpus), SWEEP)
+    assert found == without_times(here)
+    numbers = {
+        name: number
+        for number, name in enumerate(dict.fromkeys(c.session for c in expected.cuts), 1)
+    }
+    named = [replace(cut, session=f"{corpus}:{numbers[cut.session]}") for cut in expected.cuts]
+    assert found.cuts == named
+
+
+def test_a_worker_that_dies_of_a_range_leaves_only_that_out(corpus, monkeypatch):
+    killer = Killer(monkeypatch, str(corpus), times=3)
+    unread: list[Any] = []
+    found = replay.replay_files([str(corpus)], SWEEP, workers=1, on_unreadable=unread.append)
+    assert killer.left == 0
+    assert len({cut.session for cut in found.cuts}) == 4
+    assert [(error.file, error.line is not None) for error in unread] == [(str(corpus), True)]
+
+
+@pytest.fixture
+def bucket(folder, monkeypatch):
+    """The sessions as objects in a bucket, whose place the environment tells."""
+    endpoint = servers.s3_endpoint()
+    url = f"{servers.s3_bucket(f'b-{uuid.uuid4().hex}')}/some/sessions"
+    for name, value in servers.s3_config(endpoint).items():
+        monkeypatch.setenv(f"AWS_{name.upper()}", value)
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    from obstore.store import from_url
+
+    store = from_url(url)
+    for file in folder.iterdir():
+        store.put(f"of may/{file.name}", file.read_bytes())
+    store.put("notes.txt", b"no session")
+    return url
+
+
+def test_sessions_in_a_bucket_give_the_same_results(bucket, folder, expected):
+    unread: list[Any] = []
+    found = replay.replay_files([bucket], SWEEP, workers=2, on_unreadable=unread.append)
+    moved = [cut.session.replace(str(folder), f"{bucket}/of may") for cut in expected.cuts]
+    assert [cut.session for cut in found.cuts] == moved
+    assert replay.table(found) == replay.table(expected)
+    assert [error.file for error in unread] == [f"{bucket}/of may/broken.json"]
+    one = f"{bucket}/of may/session-1.jsonl"
+    assert [session.name for session in parts.iter_sessions(one)] == [one]
+
+
+def test_the_command_reads_a_bucket(bucket, folder):
+    arguments = ["--context", "4000", "--json"]
+    outputs = [
+        inside("replay", bucket, *arguments)[1],
+        inside("replay", bucket, *arguments, "--workers", "2")[1],
+        inside("replay", folder, *arguments)[1],
+    ]
+    rows = [[{**row, "milliseconds": 0} for row in json.loads(out)["rows"]] for out in outputs]
+    assert rows[0] == rows[1] == rows[2]
+    assert rows[0]
+
+
+@pytest.mark.parametrize("name", ["missing", "missing.jsonl"])
+def test_a_place_in_a_bucket_without_sessions_is_named(bucket, name):
+    code, _, err = inside("replay", f"{bucket}/{name}", "--workers", "2")
+    assert code == 2
+    assert f"{bucket}/{name}: " in err
+    assert "no JSON is below this URL" in err or "no such object" in err
 
 
 def no_counter():

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ullage.cli.errors import CommandError
 from ullage.sessions import UnreadableSessionError, read_session_file, session_file_of
+from ullage.sessions.parts import SessionPart, session_parts, sessions_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from ullage.cli.unread import Unread
@@ -46,6 +47,33 @@ def read_all(sources: Sequence[str], unread: Unread) -> list[Session]:
         with unread:
             sessions += read(source, unread).sessions
     return sessions
+
+
+def read_each(
+    sources: Sequence[str], unread: Unread, progress: Callable[[int, int], object]
+) -> Iterator[Session]:
+    """Reads sessions one after the other, like ``ullage.sessions.iter_sessions``.
+
+    Args:
+        sources: Names of files, folders and URLs.
+        unread: Collects what cannot be read.
+        progress: Called with the bytes whose sessions were taken, and with those of all files.
+    """
+    parts: list[SessionPart] = []
+    for source in sources:
+        with unread:
+            is_file = source != STANDARD_INPUT
+            parts += session_parts(source) if is_file else [SessionPart(source, 0)]
+    done, total = 0, sum(part.size for part in parts)
+    progress(done, total)
+    for part in parts:
+        with unread:
+            if part.file == STANDARD_INPUT:
+                yield from read(part.file, unread).sessions
+            else:
+                yield from sessions_in(part, unread.append)
+        done += part.size
+        progress(done, total)
 
 
 def standard_input() -> bytes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import ullage
 from ullage.cli.codes import FAILED, FINE, FOUND
 from ullage.cli.console import complain, progress, say_json
-from ullage.cli.conversations import STANDARD_INPUT, read_all
+from ullage.cli.conversations import STANDARD_INPUT, read_each
 from ullage.cli.errors import CommandError
 from ullage.cli.options import (
     add_files,
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 # The high mark of the simulated cost that the project's own figures are of.
 _COST_AT = 50_000
+
+# Bytes of the unit in which progress is shown.
+_KILO = 1_000
 
 
 def add_to(commands: Any) -> None:
@@ -160,27 +163,25 @@ def run(options: argparse.Namespace) -> int:
 def _measured(options: argparse.Namespace, sweep: Sweep, unread: Unread) -> Replay:
     """Measures the sessions, in threads of this process or in others."""
     from ullage.replay import replay, replay_files
-    from ullage.sessions import session_files
 
-    if not options.workers and not options.ray:
-        with progress("sessions") as work:
-            sessions = read_all(options.files, unread)
-            work.total = len(sessions)
-            return replay(sessions, sweep, jobs=options.jobs, progress=work)
-    if STANDARD_INPUT in options.files:
+    is_here = not options.workers and not options.ray
+    if STANDARD_INPUT in options.files and not is_here:
         raise CommandError("--workers and --ray need files: standard input is read in one process")
-    files: list[str] = []
-    for source in options.files:
-        with unread:
-            files += map(str, session_files(source))
-    with progress("files", len(files)) as work:
+    with progress("kB") as work:
+
+        def show(done: int, total: int) -> None:
+            work.at(done // _KILO, total // _KILO)
+
+        if is_here:
+            sessions = read_each(options.files, unread, show)
+            return replay(sessions, sweep, jobs=options.jobs)
         return replay_files(
-            files,
+            options.files,
             sweep,
             workers=options.workers or 1,
             ray=options.ray,
             on_unreadable=unread.append,
-            progress=work,
+            progress=show,
         )
 
 

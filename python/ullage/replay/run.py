@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from ullage._core import MessageError
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
     from ullage.replay.measure import Sweep
     from ullage.sessions import Session
+
+# Sessions for each thread that are read and not done, so that no thread waits for the next one.
+_AHEAD = 2
 
 
 def replay(
@@ -29,13 +33,13 @@ def replay(
     Except for the times, the figures and their order are the same in every run.
 
     Args:
-        sessions: The sessions.
+        sessions: The sessions; such as ``ullage.sessions.iter_sessions``, which reads them when
+            they are needed. Few of them are in memory at a time.
         sweep: The policies and baselines to try.
         jobs: Sessions that are measured at a time; if not given, one for each core. The engine lets
             other threads run while it works.
         progress: Called after each session, in the thread that measured it.
     """
-    sessions = list(sessions)
 
     def measured(session: Session) -> Measured | UnreadableSession:
         try:
@@ -44,13 +48,25 @@ def replay(
             if progress is not None:
                 progress()
 
-    threads = ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1)
+    count = jobs or os.cpu_count() or 1
+    threads = ThreadPoolExecutor(max_workers=count)
+    running: deque[tuple[str, Future[Measured | UnreadableSession]]] = deque()
+    found: list[tuple[str, Measured | UnreadableSession]] = []
+
+    def wait_for(most: int) -> None:
+        while len(running) > most:
+            name, future = running.popleft()
+            found.append((name, future.result()))
+
     try:
-        found = list(threads.map(measured, sessions))
+        for session in sessions:
+            running.append((session.name, threads.submit(measured, session)))
+            wait_for(_AHEAD * count)
+        wait_for(0)
     finally:
         # After an error or an interruption, waiting sessions are not begun.
         threads.shutdown(cancel_futures=True)
-    return results_of((session.name, done) for session, done in zip(sessions, found, strict=True))
+    return results_of(found)
 
 
 def measured_or_not(session: Session, sweep: Sweep) -> Measured | UnreadableSession:

@@ -11,11 +11,11 @@ import threading
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ullage.replay.run import measured_or_not, results_of
-from ullage.sessions import UnreadableSessionError, read_session_file
+from ullage.sessions import UnreadableSessionError
+from ullage.sessions.parts import SessionPart, session_parts, sessions_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from ullage.replay.measure import Measured, Sweep
     from ullage.replay.results import Replay, UnreadableSession
 
-# Times that a file is given to a worker, where workers die of it: the first may have been killed by
+# Times that a part is given to a worker, where workers die of it: the first may have been killed by
 # chance, such as by a system that is short of memory.
 _TRIES = 3
 
-# Files for each worker that a cluster has at a time, so that no worker waits for the next one.
+# Parts for each worker that a cluster has at a time, so that no worker waits for the next one.
 _AHEAD = 2
 
 # The length of a message between processes.
@@ -35,8 +35,8 @@ _LENGTH = struct.Struct("!Q")
 
 
 @dataclass(frozen=True)
-class FileMeasured:
-    """The measures of the sessions in a file.
+class PartMeasured:
+    """The measures of the sessions in a part of a file.
 
     Attributes:
         sessions: Each session's name with its measures.
@@ -47,20 +47,22 @@ class FileMeasured:
     problems: list[tuple[str, str, int | None]]
 
 
-def measure_file(file: str, sweep: Sweep) -> FileMeasured:
-    """Measures the sessions in a file. Holds one file in memory."""
+def measure_part(part: SessionPart, sweep: Sweep) -> PartMeasured:
+    """Measures the sessions in a part of a file. Holds one of them in memory, if possible."""
     problems: list[tuple[str, str, int | None]] = []
 
     def note(error: UnreadableSessionError) -> None:
         problems.append((error.file, error.problem, error.line))
 
+    measures: list[tuple[str, Measured | UnreadableSession]] = []
     try:
-        sessions = read_session_file(file, note).sessions
+        # What was measured before an error stays.
+        measures.extend(
+            (session.name, measured_or_not(session, sweep)) for session in sessions_in(part, note)
+        )
     except UnreadableSessionError as error:
         note(error)
-        sessions = []
-    measures = [(session.name, measured_or_not(session, sweep)) for session in sessions]
-    return FileMeasured(measures, problems)
+    return PartMeasured(measures, problems)
 
 
 def replay_files(
@@ -70,32 +72,44 @@ def replay_files(
     workers: int = 1,
     ray: bool = False,
     on_unreadable: Callable[[UnreadableSessionError], object] | None = None,
-    progress: Callable[[], object] | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Replay:
-    """Runs the policies of a sweep over the sessions in files, each file in some process.
+    """Runs the policies of a sweep over the sessions in files, in several processes.
 
     The figures do not depend on the number of workers, nor on which of them is done first. A worker
-    holds one file at a time. A file whose worker dies is given to another one.
+    measures one file at a time, or one range of a file with a conversation on each line. It is
+    given to another worker if the first one dies.
 
     Args:
-        files: The files, see ``ullage.sessions.session_files``.
+        files: Files, folders and URLs, see ``ullage.sessions.iter_sessions``.
         sweep: What is tried on each. It is pickled: its ``counter`` must be importable.
         workers: Processes on this machine.
         ray: True to run on the cluster that Ray is connected to, or on one of this machine. The
             files must have the same names there.
         on_unreadable: Called with what cannot be read.
-        progress: Called when a file is done.
+        progress: Called with the bytes that are done, and with those of all files.
 
     Raises:
         ModuleNotFoundError: If Ray is asked for and not installed.
     """
-    found = _on_ray(files, sweep) if ray else _in_processes(files, sweep, workers)
-    results: dict[int, FileMeasured] = {}
+    parts: list[SessionPart] = []
+    for file in files:
+        try:
+            parts += session_parts(file)
+        except UnreadableSessionError:  # noqa: PERF203 - the others are read
+            # The worker that is given it finds the same, which is reported in the file's place.
+            parts.append(SessionPart(file, 0))
+    found = _on_ray(parts, sweep) if ray else _in_processes(parts, sweep, workers)
+    results: dict[int, PartMeasured] = {}
+    done, total = 0, sum(part.size for part in parts)
+    if progress is not None:
+        progress(done, total)
     for number, measures in found:
         results[number] = measures
+        done += parts[number].size
         if progress is not None:
-            progress()
-    ordered = [results[number] for number in range(len(files))]
+            progress(done, total)
+    ordered = [results[number] for number in range(len(parts))]
     if on_unreadable is not None:
         for problem in (problem for measures in ordered for problem in measures.problems):
             on_unreadable(UnreadableSessionError(*problem))
@@ -103,17 +117,17 @@ def replay_files(
 
 
 def _in_processes(
-    files: Sequence[str], sweep: Sweep, workers: int
-) -> Iterator[tuple[int, FileMeasured]]:
-    """The measures of each file, as they are done."""
+    parts: Sequence[SessionPart], sweep: Sweep, workers: int
+) -> Iterator[tuple[int, PartMeasured]]:
+    """The measures of each part, as they are done."""
     # The largest first: at the end no worker is alone with a long one.
-    waiting = deque(sorted(range(len(files)), key=lambda number: -_size(files[number])))
-    done: queue.Queue[tuple[int, FileMeasured] | BaseException] = queue.Queue()
-    pool = [_Worker(files, sweep, waiting, done) for _ in range(min(workers, len(files)))]
+    waiting = deque(sorted(range(len(parts)), key=lambda number: -parts[number].size))
+    done: queue.Queue[tuple[int, PartMeasured] | BaseException] = queue.Queue()
+    pool = [_Worker(parts, sweep, waiting, done) for _ in range(min(workers, len(parts)))]
     try:
         for worker in pool:
             worker.start()
-        for _ in files:
+        for _ in parts:
             outcome = done.get()
             if isinstance(outcome, BaseException):
                 raise outcome
@@ -125,23 +139,18 @@ def _in_processes(
             worker.stop()
 
 
-def _size(file: str) -> int:
-    path = Path(file)
-    return path.stat().st_size if path.is_file() else 0
-
-
 class _Worker(threading.Thread):
-    """Gives files to a process, one after the other, and starts another one where it dies."""
+    """Gives parts to a process, one after the other, and starts another one where it dies."""
 
     def __init__(
         self,
-        files: Sequence[str],
+        parts: Sequence[SessionPart],
         sweep: Sweep,
         waiting: deque[int],
-        done: queue.Queue[tuple[int, FileMeasured] | BaseException],
+        done: queue.Queue[tuple[int, PartMeasured] | BaseException],
     ) -> None:
         super().__init__(daemon=True, name="ullage-replay")
-        self._files, self._sweep, self._waiting, self._done = files, sweep, waiting, done
+        self._parts, self._sweep, self._waiting, self._done = parts, sweep, waiting, done
         self._process: subprocess.Popen[bytes] | None = None
         self._is_over = False
 
@@ -152,7 +161,7 @@ class _Worker(threading.Thread):
                     number = self._waiting.popleft()
                 except IndexError:
                     break  # Another worker was faster.
-                self._done.put((number, self._measured(self._files[number])))
+                self._done.put((number, self._measured(self._parts[number])))
         except BaseException as error:  # noqa: BLE001 - raised again by who waits
             self._done.put(error)
         finally:
@@ -165,22 +174,22 @@ class _Worker(threading.Thread):
             self._process.kill()
         self.join()
 
-    def _measured(self, file: str) -> FileMeasured:
+    def _measured(self, part: SessionPart) -> PartMeasured:
         for _ in range(_TRIES):
             process = self._process or self._new_process()
             try:
-                _send(process.stdin, file)
+                _send(process.stdin, part)
                 outcome = _received(process.stdout)
             except (OSError, EOFError):
                 self._end()
                 if self._is_over:
                     break
                 continue
-            if isinstance(outcome, FileMeasured):
+            if isinstance(outcome, PartMeasured):
                 return outcome
-            raise RuntimeError(f"{file} could not be measured:\n{outcome}")
+            raise RuntimeError(f"{part.file} could not be measured:\n{outcome}")
         reason = f"{_TRIES} workers died while they measured it; is it too large for the memory?"
-        return FileMeasured([], [(file, reason, None)])
+        return PartMeasured([], [(part.file, reason, part.line)])
 
     def _end(self) -> None:
         process, self._process = self._process, None
@@ -200,7 +209,7 @@ class _Worker(threading.Thread):
         return self._process
 
 
-def _on_ray(files: Sequence[str], sweep: Sweep) -> Iterator[tuple[int, FileMeasured]]:
+def _on_ray(parts: Sequence[SessionPart], sweep: Sweep) -> Iterator[tuple[int, PartMeasured]]:
     try:
         import ray
     except ImportError as error:
@@ -208,14 +217,14 @@ def _on_ray(files: Sequence[str], sweep: Sweep) -> Iterator[tuple[int, FileMeasu
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
     # Ray itself tries again where a worker dies.
-    measure: Any = ray.remote(max_retries=_TRIES - 1)(measure_file)
+    measure: Any = ray.remote(max_retries=_TRIES - 1)(measure_part)
     shared = ray.put(sweep)
-    numbers: Iterable[int] = iter(range(len(files)))
+    numbers: Iterable[int] = iter(range(len(parts)))
     running: dict[Any, int] = {}
     while True:
         room = _AHEAD * int(ray.cluster_resources().get("CPU", 1)) - len(running)
         for _, number in zip(range(room), numbers, strict=False):
-            running[measure.remote(files[number], shared)] = number
+            running[measure.remote(parts[number], shared)] = number
         if not running:
             return
         for ready in ray.wait(list(running))[0]:
@@ -241,7 +250,7 @@ def _received(stream: BinaryIO | Any) -> Any:
 
 
 def serve() -> None:
-    """Measures files for the process that started this one, until that ends."""
+    """Measures parts for the process that started this one, until that ends."""
     import os
     import signal
     import traceback
@@ -254,9 +263,9 @@ def serve() -> None:
     try:
         sweep = _received(source)
         while True:
-            file = _received(source)
+            part = _received(source)
             try:
-                outcome: Any = measure_file(file, sweep)
+                outcome: Any = measure_part(part, sweep)
             except Exception:  # noqa: BLE001 - raised again by who waits
                 outcome = traceback.format_exc()
             _send(sink, outcome)

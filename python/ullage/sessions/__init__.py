@@ -8,6 +8,7 @@ Everything in ullage that reads a conversation from a file uses this, so all rea
 """
 
 from ullage.sessions.file import Session, SessionFile, UnreadableSessionError
+from ullage.sessions.parts import iter_sessions
 from ullage.sessions.reading import (
     read_session_file,
     read_sessions,
@@ -19,6 +20,7 @@ __all__ = [
     "Session",
     "SessionFile",
     "UnreadableSessionError",
+    "iter_sessions",
     "read_session_file",
     "read_sessions",
     "session_file_of",

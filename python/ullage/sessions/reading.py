@@ -57,8 +57,7 @@ def read_session_file(path: str | Path, on_unreadable: OnUnreadable | None = Non
     try:
         data = None if path.is_dir() else path.read_bytes()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UnreadableSessionError(str(path), reason) from error
+        raise reading_error(str(path), error) from error
     if data is None:
         return _folder(path, on_unreadable)
     return session_file_of(str(path), data, on_unreadable)
@@ -119,6 +118,11 @@ def _folder(path: Path, on_unreadable: OnUnreadable | None) -> SessionFile:
     return SessionFile(str(path), "a folder", sessions)
 
 
+def reading_error(file: str, error: Exception) -> UnreadableSessionError:
+    """Returns the error for a file that cannot be opened."""
+    return UnreadableSessionError(file, getattr(error, "strerror", None) or str(error))
+
+
 def session_files(path: str | Path) -> list[Path]:
     """The files of a folder that :func:`read_sessions` reads, in its order.
 
@@ -133,7 +137,7 @@ def session_files(path: str | Path) -> list[Path]:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    files = sorted(file for file in folder.rglob("*") if file.is_file() and _is_session(file))
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and is_session_file(file))
     if not files:
         raise UnreadableSessionError(
             str(folder), "no session of Strands and no JSON is in this folder"
@@ -141,7 +145,8 @@ def _files_in(folder: Path) -> list[Path]:
     return files
 
 
-def _is_session(file: Path) -> bool:
+def is_session_file(file: Path) -> bool:
+    """True if a name is that of a file of sessions."""
     name = file.with_suffix("") if file.suffix.lower() in ENDINGS else file
     return name.suffix.lower() in _ENDINGS
 
@@ -174,7 +179,7 @@ def _on_lines(text: str, problems: Problems) -> Lines | None:
         if not line.strip():
             continue
         try:
-            found = _objects_on(line)
+            found = objects_on(line)
         except (ValueError, RecursionError) as error:
             unread += 1
             problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
@@ -195,7 +200,7 @@ def _on_lines(text: str, problems: Problems) -> Lines | None:
     return Lines(values, numbers)
 
 
-def _objects_on(line: str) -> list[Any]:
+def objects_on(line: str) -> list[Any]:
     """Returns the objects on a line, which should be one.
 
     Raises:

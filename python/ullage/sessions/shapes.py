@@ -73,6 +73,26 @@ def shape_of(value: Any, problems: Problems) -> Shape:
     return Shape(LINES, [messages], lambda others: Lines(others[0]))
 
 
+def is_conversation(value: dict[str, Any]) -> bool:
+    """True if an object has a list of messages, and is not itself one."""
+    try:
+        conversation_in(value)
+    except ValueError:
+        return False
+    return True
+
+
+def conversation_in(value: dict[str, Any]) -> list[Any]:
+    """Returns the messages in an object.
+
+    Raises:
+        ValueError: If it has none, or is itself a message.
+    """
+    if _is_message(value):
+        raise ValueError("it holds a message, and the first line a conversation")
+    return _of_object(value)[1]
+
+
 def _of_records(records: list[Any], problems: Problems) -> Shape:
     is_lines = isinstance(records, Lines)
     numbers = records.numbers if isinstance(records, Lines) else range(1, len(records) + 1)

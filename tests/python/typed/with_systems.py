@@ -9,6 +9,7 @@ from typing_extensions import assert_type
 
 import ullage
 from ullage import amplifier, replay, supyagent, valis
+from ullage.sessions import iter_sessions
 
 messages: list[dict[str, Any]] = [{"role": "user", "content": "Audit app.py"}]
 
@@ -93,6 +94,7 @@ def replaying() -> None:
         print(error.file, error.line, error.problem)
         unread: list[replay.UnreadableSessionError] = []
         sessions = replay.read_sessions("sessions", on_unreadable=unread.append)
+        sessions = [*iter_sessions("s3://bucket/sessions", unread.append)]
         sessions = [replay.Session("mine", messages)]
     outcome = replay.replay(sessions, sweep, jobs=1)
     assert_type(outcome, replay.Replay)
