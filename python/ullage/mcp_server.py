@@ -1,4 +1,4 @@
-"""An MCP server over a store: any client of the protocol reads back what was removed.
+"""An MCP server over a store, so that any MCP client can read removed content back.
 
     ullage mcp --store outputs
 
@@ -21,10 +21,10 @@ from ullage.stores.tools import DESCRIPTION
 if TYPE_CHECKING:
     from ullage.stores.protocol import Store
 
-# Characters of a text that `compress` takes. Clients hold a message of a few megabytes in memory
-# several times.
+# The longest text that `compress` accepts, in characters. Clients keep several copies of a message
+# in memory.
 MOST_COMPRESSED = 2_000_000
-# Outputs whose bytes `stats` adds up: each is read.
+# The most outputs whose sizes `stats` adds up, because it has to read each of them.
 _MOST_MEASURED = 1_000
 
 
@@ -32,9 +32,10 @@ def server(store: Store, *, writes: bool = False, limit: int = DEFAULT_LIMIT) ->
     """Returns a server with the tools `retrieve`, `search`, `compress` and `stats`.
 
     Args:
-        store: Where removed content is. A ``FileStore`` of a session serves that session alone.
-        writes: Whether `compress` stores the whole text. Otherwise nothing is ever written.
-        limit: Most characters of an answer. The default is about 5,000 tokens.
+        store: The store with the removed content. A ``FileStore`` of a session serves only that
+            session.
+        writes: True to let `compress` store the whole text. If False, nothing is ever written.
+        limit: The most characters of an answer. The default is about 5,000 tokens.
     """
     tools = _Tools(store, writes=writes, limit=limit)
     made = MCPServer("ullage", instructions="Reads back what was removed from a conversation.")
@@ -50,7 +51,7 @@ def server(store: Store, *, writes: bool = False, limit: int = DEFAULT_LIMIT) ->
 
 
 class _Tools:
-    """The tools. The signatures are their schemas. A ``ToolError`` reaches the client as it is."""
+    """The tools. MCP makes their schemas from the signatures, and shows a ``ToolError`` as is."""
 
     def __init__(self, store: Store, *, writes: bool, limit: int) -> None:
         self._store, self._writes, self._limit = store, writes, limit

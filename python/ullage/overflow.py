@@ -64,7 +64,7 @@ def counted_tokens(error: BaseException) -> int | None:
 
 
 def _text(error: BaseException) -> str:
-    """The names, codes and texts of an error and of those that caused it."""
+    """Returns the names, codes and texts of an error and of its causes."""
     words: list[str] = []
     current: BaseException | None = error
     while current is not None and len(words) < _MOST_CAUSES:

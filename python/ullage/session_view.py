@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from ullage._engine.steps import Steps
     from ullage.view import Wanted
 
-# Times that a request is made anew because another worker was first. Each time one of them has
-# finished, so that so many answer one session at once.
+# Times that a request is made again because another worker wrote the state first. Each time, one
+# other worker has finished, so this many workers can answer one session at once.
 _TRIES = 16
 
-# A state that stays the same is written again after this part of the store's `keep_for`.
+# An unchanged state is written again after this part of the store's `keep_for`, so it stays alive.
 _FRESH_PART = 0.25
 
 _STATE, _AT = "state", "at"
 
 
 class SessionView(View):
-    """A view that begins each request with the state in the store, and leaves its own there.
+    """A view whose state is in a store: read before each request, and written after it.
 
-    Where two workers answer at once, the second makes its request anew upon what the first decided.
+    If two workers answer at once, the second makes its request again from the state of the first.
     """
 
     def __init__(self, *args: Any, store: Any, session: str, **more: Any) -> None:
@@ -45,7 +45,7 @@ class SessionView(View):
             )
         self._store = store
         self._name = f"view/{session}"
-        # The state in the store when it was last read, and the time when that was written.
+        # The version of the stored state, the state, and the time when it was written.
         self._version: str | None = None
         self._known: Any = None
         self._known_at = 0.0
@@ -63,15 +63,18 @@ class SessionView(View):
     def _in_turn(
         self, request: Callable[[], Steps[list[Any]]], *, again: bool = False
     ) -> Steps[list[Any]]:
-        """A request between reading the state and writing it; ``again`` if it is the last one."""
+        """Reads the state, makes a request, and writes the state.
+
+        With ``again`` the request repeats the last one, and is smaller.
+        """
         for _ in range(_TRIES):
             is_new = yield from aside(self._load)
             core = self._core
             if again and is_new and self._last is not None:
-                # The state of another worker does not know what was refused.
+                # The state of another worker does not have the refused request.
                 yield from self._request(self._last)
             messages = yield from request()
-            # Another thread may have taken over a state meanwhile.
+            # Another thread may have loaded another state meanwhile.
             if core is self._core and (yield from aside(self._save)):
                 return messages
         raise StoreError(
@@ -80,7 +83,7 @@ class SessionView(View):
         )
 
     def _load(self) -> bool:
-        """Takes over what another worker wrote; whether there was such a thing."""
+        """Loads the state that another worker wrote. Returns True if there was a new one."""
         cell = at_once(self._store, "read_cell", self._name)
         if cell is None:
             self._version, self._known = None, None
@@ -97,7 +100,7 @@ class SessionView(View):
         return True
 
     def _save(self) -> bool:
-        """Writes the state, unless another worker was first."""
+        """Writes the state. Returns False if another worker wrote first."""
         state = json.loads(written(self.state()))
         keep_for = getattr(self._store, "keep_for", None)
         fresh = float("inf") if keep_for is None else keep_for * _FRESH_PART

@@ -71,7 +71,7 @@ class RangeRequest:
     previous: Summary | str | None
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments that both calls of the core take."""
+        """The arguments that both calls into the core share."""
         previous = self.previous
         if not isinstance(previous, Summary):
             previous = Summary(previous or "")
@@ -100,7 +100,7 @@ class RangeSummarizer:
         self._stopwatch = stopwatch
 
     def summary(self, asked: RangeRequest) -> Steps[Summary]:
-        """The summary. Waits for the summarizer."""
+        """Returns the summary, after waiting for the summarizer."""
         request = yield from aside(self._request, asked)
         answer = _NOTHING if request is None else (yield from self._asker.asking(request))
         return (yield from aside(self._summary, asked, answer))
@@ -125,7 +125,7 @@ def request_for(
     pins: Sequence[int],
     previous: Summary | str | None,
 ) -> RangeRequest:
-    """The arguments of :meth:`ContextManager.summarize`, with the list copied at this moment.
+    """Returns the arguments of :meth:`ContextManager.summarize`, with a copy of the list.
 
     Raises:
         TypeError: If an argument is of another type.

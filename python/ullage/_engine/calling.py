@@ -28,13 +28,13 @@ _left_behind: set[asyncio.Future[Any]] = set()
 
 
 class OutOfTimeError(Exception):
-    """The time is over. A class of its own, because a summarizer may raise a `TimeoutError`."""
+    """The time is over. Not a `TimeoutError`, because a summarizer may raise that itself."""
 
 
 class SelfCancelledError(Exception):
-    """The host's code raised `CancelledError`, and nobody had cancelled it.
+    """The host's code raised `CancelledError` without being cancelled.
 
-    A class of its own, because a caller would read `CancelledError` as its own cancellation.
+    This is not a `CancelledError`, because the caller would take that for its own cancellation.
     """
 
 

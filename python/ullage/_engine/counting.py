@@ -1,4 +1,4 @@
-"""Counts for hosts that count whatever they are given."""
+"""Counts tokens of any value, for hosts that do not check their messages first."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ullage._core import MessageError, PolicyError, TokenCounter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Counters that are kept with what they remember; a process talks to few models.
+# Counters that are cached, with their own caches. A process talks to few models.
 _COUNTERS = 32
-# Tokens of a message that cannot be read, beside its text.
+# Tokens added to the text of a message that cannot be read.
 _MESSAGE_TOKENS = 4
 
 
 @lru_cache(maxsize=_COUNTERS)
 def counter_for(name: str) -> TokenCounter:
-    """The counter of an encoding, or for a model. All callers share it and its memory."""
+    """Returns the counter of an encoding or a model. All callers share it and its cache."""
     try:
         return TokenCounter(name)
     except PolicyError:
@@ -27,7 +27,7 @@ def counter_for(name: str) -> TokenCounter:
 
 
 def count_messages(counter: TokenCounter, messages: Sequence[Any], form: str | None = None) -> int:
-    """Tokens of messages in a format; one that cannot be read counts as its JSON."""
+    """Returns the tokens of messages. A message that cannot be read counts as its JSON."""
     try:
         return counter.count_messages(messages, format=form)
     except MessageError:
@@ -40,5 +40,5 @@ def _json(message: Any) -> str:
     try:
         return json.dumps(message, default=str, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
-        # Keys of several kinds, or a message that holds itself.
+        # The keys have several types, or the message contains itself.
         return ascii(message)

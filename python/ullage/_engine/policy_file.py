@@ -84,12 +84,12 @@ def toml() -> Any:
     """Imports the reader of TOML.
 
     Raises:
-        PolicyFileError: If nothing does.
+        PolicyFileError: If no reader is installed.
     """
     with suppress(ImportError):
         return import_module("tomllib")
     with suppress(ImportError):
-        return import_module("tomli")  # For Python 3.10, the oldest that is served.
+        return import_module("tomli")  # Python 3.10 has no `tomllib`.
     raise PolicyFileError(
         "TOML needs Python 3.11 or newer, or pip install 'ullage[cli]'; or write it as JSON"
     )

@@ -1,4 +1,4 @@
-"""Messages with roles and contents, as OpenAI's, Anthropic's and the AI SDK's hosts write them."""
+"""Reads roles and contents of messages of OpenAI, Anthropic and the AI SDK."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ SYSTEM_ROLES = ("system", "developer")
 
 
 def role_of(message: Any) -> str:
-    """The role of a message; empty if it has none."""
+    """Returns the role of a message; empty if it has none."""
     role = message.get("role") if isinstance(message, dict) else None
     return role if isinstance(role, str) else ""
 
 
 def is_system(message: Any) -> bool:
-    """True if a message is the system's."""
+    """True if the message is a system message."""
     return role_of(message) in SYSTEM_ROLES
 
 
 def readable(message: Any) -> Any:
-    """The message, with an empty text where a host wrote none, and texts as parts."""
+    """Returns the message in a form that the engine reads.
+
+    A missing text becomes an empty one, and plain strings in a list become text parts.
+    """
     if not isinstance(message, dict):
         return message
     content = message.get("content")

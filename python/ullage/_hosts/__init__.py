@@ -1,1 +1,1 @@
-"""The parts that the adapters of hosts share."""
+"""Code that the adapters of several hosts share."""

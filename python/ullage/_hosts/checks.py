@@ -1,4 +1,4 @@
-"""Checks of what is given to an adapter."""
+"""Checks the arguments of an adapter."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ullage import ContextManager, Policy, PolicyError
 
 
 def require_engine(engine: Any) -> None:
-    """Raises an error if this is not an engine.
+    """Raises an error if the value is not an engine.
 
     Raises:
         PolicyError: If it is neither a ``ContextManager`` nor None.

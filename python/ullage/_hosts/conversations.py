@@ -1,6 +1,6 @@
-"""``Conversations``: the views of a host's conversations, and the requests that they make.
+"""``Conversations``: the views of a host's conversations, and their requests.
 
-A request is written once, as steps, for sync and async hosts: see :mod:`ullage._engine.steps`.
+The code of a request is written once for sync and async hosts: see :mod:`ullage._engine.steps`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ logger = Logger(__name__)
 
 Answer = TypeVar("Answer")
 
-# Conversations whose rows are kept. One that was forgotten is converted and read again, which takes
-# some milliseconds, and goes on from its saved state.
+# The most conversations whose rows are kept. A dropped conversation is converted and read again,
+# which takes some milliseconds, and continues from its saved state.
 _KEPT = 64
 
-# The view's own steps are 70, 50, 30 and 20 % of a refused request.
+# After each refusal the view reduces the request further: to 70, 50, 30 and 20 % of its size.
 _MOST_REFUSALS = 4
 
 _MARK, _STATE = "mark", "state"
@@ -42,9 +42,9 @@ class Conversation:
     """The requests of one conversation.
 
     Args:
-        engine: What decides.
-        view: What the model sees.
-        mark: The mark of the saved state that the view was opened with.
+        engine: The engine of the conversation.
+        view: The view of the conversation.
+        mark: The id of the saved state that the view was opened with.
     """
 
     def __init__(self, engine: ContextManager, view: View, mark: str | None = None) -> None:
@@ -53,7 +53,7 @@ class Conversation:
         self.reading: Reading | None = None
         self._mark = mark
         self._marks = {mark}
-        # The state that the mark stands for.
+        # The decisions that the saved state with this mark has.
         self._marked = self.decided
         self._taken: Report | None = None
 
@@ -92,7 +92,7 @@ class Conversation:
         self._view.release()
 
     def request(self, reading: Reading, **beside: Any) -> Steps[list[Any]]:
-        """The messages of the next request, as the host's own.
+        """Returns the messages of the next request, in the host's form.
 
         Args:
             reading: The history.
@@ -107,28 +107,28 @@ class Conversation:
             except BudgetError as error:
                 if beside.get("budget") is not None:
                     raise
-                # A provider may count less, and its refusal says more than an estimate.
+                # The request is sent anyway: the provider may count fewer tokens than the estimate.
                 logger.warning("error=<%s> | the request stays above its budget", error)
                 beside = {**beside, "budget": error.floor}
             except StoreError as error:
                 if view is not self._view:
                     raise
-                # Nothing is lost by it: the host has every message.
+                # Nothing is lost, because the host has every message.
                 logger.warning("error=<%s> | compacted without the store", error)
                 view = without_store(self.engine).open(view.state(), **reading.opening)
 
     def exchange(
         self, reading: Reading, send: Callable[[list[Any]], Any], **beside: Any
     ) -> Steps[Any]:
-        """Sends a request, and again, smaller, while the provider refuses it as too long.
+        """Sends a request. Sends a smaller one each time the provider refuses it as too long.
 
         Args:
             reading: The history.
-            send: Sends messages of the host; a plain function, or an async one for an async host.
+            send: A function that sends messages of the host; async for an async host.
             beside: The other arguments of :meth:`View.messages`.
 
         Raises:
-            Exception: What the provider raised, if nothing is left to remove or it is no overflow.
+            Exception: The provider's error, if it is not an overflow or nothing is left to remove.
         """
         messages = yield from self.request(reading, **beside)
         for refusals in range(_MOST_REFUSALS + 1):
@@ -140,7 +140,7 @@ class Conversation:
                 messages = yield from self.smaller(reading, error, **beside)
 
     def smaller(self, reading: Reading, error: Exception, **beside: Any) -> Steps[list[Any]]:
-        """The request for a history again, smaller, after a provider refused it as too long.
+        """Returns a smaller request after a provider refused the last one as too long.
 
         Args:
             reading: The history.
@@ -157,21 +157,21 @@ class Conversation:
             yield Step(*asked)
         except BudgetError as nothing_left:
             raise error from nothing_left
-        # The view's last request may be that of another branch, which runs at the same time.
+        # The view's last request may belong to another branch that runs at the same time.
         return (yield from self.request(reading, **beside))
 
     def observe(self, tokens: int | None, cached: int | None = None) -> None:
-        """Learns from the input tokens that the provider reported, where it did."""
+        """Learns from the input tokens that the provider reported, if it did."""
         if tokens:
             self._view.observe(tokens, cached)
 
     def saved(self, before: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """Returns the state to keep with the conversation; None if the host has it already.
 
-        It is small JSON, and changes with compactions only.
+        The state is small JSON-like data, and changes only with a compaction or a refusal.
 
         Args:
-            before: What the host has.
+            before: The state that the host has, or None.
         """
         current = (self._view.report, self._view.ceiling)
         if any(
@@ -184,7 +184,7 @@ class Conversation:
         return self.dump()
 
     def dump(self) -> dict[str, Any]:
-        """Returns the value of :meth:`saved`, in any case."""
+        """Returns the state to keep, even if the host has it already."""
         return {_MARK: self._mark, _STATE: self._view.state()}
 
 
@@ -217,14 +217,14 @@ class Conversations:
         key: Any = None,
         saved: Mapping[str, Any] | None = None,
     ) -> tuple[Conversation, Reading]:
-        """The conversation of a history, and the history as rows.
+        """Returns the conversation of a history, and the history as rows.
 
         Args:
-            engine: What decides.
+            engine: The engine of the conversation.
             messages: The history.
-            key: What tells the conversation from others; if None, its messages do.
-            saved: What :meth:`Conversation.saved` returned last, as far as the host has kept it. It
-                takes precedence over what this process knows.
+            key: The host's id of the conversation; if None, it is recognized by its messages.
+            saved: The last outcome of :meth:`Conversation.saved` that the host has kept. It takes
+                precedence over the state in this process.
 
         Raises:
             MessageError: If a message cannot be read.
@@ -261,7 +261,7 @@ class Conversations:
         if saved is not None:
             try:
                 view = engine.open(saved[_STATE], **reading.opening)
-                # Raises an error if the state is of another conversation.
+                # Raises an error if the state belongs to another conversation.
                 view.outlook(reading.rows)
                 state, mark = saved[_STATE], saved[_MARK]
             except (KeyError, TypeError, MessageError) as error:

@@ -1,4 +1,4 @@
-"""``Engines``: the engine for each model that a host talks to."""
+"""``Engines``: an engine for each model that a host uses."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 
 
 class Engines:
-    """Gives each model its engine.
+    """Creates an engine for each model.
 
     Args:
-        engine: The engine of all models. If not given, each model gets one.
-        policy: The settings of those; the model's if not given.
-        store: Where they keep removed content; in memory if not given.
-        model: The id of the model, where the host's own says nothing.
+        engine: One engine for all models. If not given, each model gets its own.
+        policy: The settings of the engines; if not given, those of the model.
+        store: The store for removed content; in memory if not given.
+        model: The id of the model. It takes precedence over the id that the host gives.
         format: The wire format of the host's messages.
 
     Raises:
-        PolicyError: If an argument is invalid, or an engine is given together with what it has.
+        PolicyError: If an argument is invalid, or if an engine is given together with a policy, a
+            store or a model.
     """
 
     def __init__(
@@ -49,20 +50,20 @@ class Engines:
         self.store = engine.store if engine is not None else store or MemoryStore()
         self._made: dict[tuple[str, int | None], ContextManager] = {}
         self._making = threading.Lock()
-        # An invalid argument is an error here rather than in the first request.
+        # Created now, so that an invalid argument is an error here and not in the first request.
         self._last = engine or self.of(model, None)
 
     @property
     def last(self) -> ContextManager:
-        """The engine of the last request, for a result of a tool: no host says for which model."""
+        """The engine of the last request. Used for tool results, which do not name a model."""
         return self._last
 
     def of(self, model: str | None, window: int | None) -> ContextManager:
-        """The engine for a model.
+        """Returns the engine for a model.
 
         Args:
-            model: Its id, if the host knows it.
-            window: Its tokens, where the host knows them.
+            model: The id of the model, if the host knows it.
+            window: Tokens of the context window, if the host knows them.
         """
         if self._given is not None:
             return self._given
@@ -84,7 +85,7 @@ class Engines:
 
 
 def without_store(engine: ContextManager) -> ContextManager:
-    """An engine like this one that stores nothing, for a request while the store fails."""
+    """Returns an engine like this one without a store, for a request while the store fails."""
     own = getattr(engine, "without_store", None)
     if own is not None:
         other: ContextManager = own()

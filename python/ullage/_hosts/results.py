@@ -1,4 +1,4 @@
-"""Results of tools, shortened before a host stores them."""
+"""Shortens results of tools before a host stores them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ logger = Logger(__name__)
 
 
 def shortened(engine: ContextManager, tool: str, result: Any) -> Steps[Any]:
-    """A result as :meth:`ContextManager.shrink` returns it; the same object if it stays whole."""
+    """Returns the shortened result, or the same object if it is short enough or storing fails."""
     try:
         short = yield Step(
             partial(engine.shrink, tool, result), partial(engine.ashrink, tool, result)
         )
     except UllageError as error:
-        # A run that ends would lose more than a long result takes.
+        # A long result does less harm than an ended run.
         logger.error(  # noqa: TRY400 - the message says it all
             "error=<%s>, tool=<%s> | the result was left as it is", error, tool
         )

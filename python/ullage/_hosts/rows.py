@@ -1,8 +1,8 @@
-"""Messages of a host as rows that the engine reads, and back.
+"""Converts messages of a host to rows that the engine reads, and back.
 
-A row is a dict in one of the engine's formats, one for each message. It is JSON-like, or the codec
-has a ``dump`` and a ``load`` that make it so. The rows of known
-messages are the same objects in the next request, so that nothing is converted or read twice.
+Each message has a row: a dict in one of the engine's formats. A row is JSON-like, or the codec has
+``dump`` and ``load`` to convert it to and from JSON-like data. Known messages keep their row
+objects in the next request, so nothing is converted or read twice.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = dict[str, Any]
 
-# The key under which a block of a row holds the block of the host that it stands for.
+# The key under which a block of a row holds the host's own block.
 HOST = "host"
 
 
@@ -23,28 +23,28 @@ class Codec(Protocol):
     """Converts the messages of a host."""
 
     def row(self, message: Any) -> Row:
-        """A message as a row. With an ``id`` it is found again where the engine changes the row."""
+        """Returns a message as a row. By its ``id``, a changed row is matched to its message."""
 
     def message(self, row: Row, original: Any) -> Any:
-        """A row that the engine made or changed, as a message of the host.
+        """Returns a row that the engine created or changed, as a message of the host.
 
         Args:
             row: The row.
-            original: The message with the ``id`` of the row, which is not to be changed; or None.
+            original: The message with the ``id`` of the row, or None. Must not be changed.
         """
 
     def stamp(self, message: Any) -> Any:
-        """A part of a message that is another object once the message was edited."""
+        """Returns a part of the message that an edit replaces, so that edits are noticed."""
 
 
 class StateCodec(Protocol):
-    """Makes messages JSON-like for the state of a view, and back."""
+    """Converts messages to JSON-like data for the state of a view, and back."""
 
     def dump(self, message: Any) -> Any:
-        """A message that the engine made, as JSON-like data."""
+        """Returns a message that the engine created, as JSON-like data."""
 
     def load(self, dumped: Any) -> Any:
-        """The message of :meth:`dump`."""
+        """Returns the message of data that :meth:`dump` returned."""
 
 
 class Reading:
@@ -53,11 +53,11 @@ class Reading:
     Args:
         codec: Converts the messages.
         messages: The history.
-        known: The reading of a shorter history, whose rows are used again.
+        known: The reading of a shorter history. Its rows are used again.
 
     Attributes:
-        rows: A row for each message.
-        opening: The arguments with which a view of them is opened.
+        rows: The rows of the messages, in the same order.
+        opening: The arguments for opening a view of the rows.
     """
 
     def __init__(self, codec: Codec, messages: Sequence[Any], known: Reading | None = None) -> None:
@@ -71,11 +71,11 @@ class Reading:
             self.rows = known.rows + list(map(codec.row, self._messages[len(known.rows) :]))
         else:
             self.rows = self._converted(known)
-        # Both by the identity of the row. The rows that the engine made stay alive with theirs.
+        # Both dicts have the id of a row as the key. The second keeps its rows alive.
         self._originals = dict(zip(map(id, self.rows), self._messages, strict=True))
         self._made: dict[int, tuple[Row, Any]] = {}
         if known is not None:
-            self._made = known._made  # noqa: SLF001 - of this class
+            self._made = known._made  # noqa: SLF001 - the same class
 
     def _goes_on_from(self, known: Reading) -> bool:
         count = len(known.rows)
@@ -97,7 +97,7 @@ class Reading:
         return converted
 
     def messages(self, rows: Sequence[Row]) -> list[Any]:
-        """The messages of the host for rows of a request: its own, wherever a row is unchanged."""
+        """Returns the host's messages for these rows: its own objects if a row is unchanged."""
         made: dict[int, tuple[Row, Any]] = {}
         messages, others = [], None
         for row in rows:

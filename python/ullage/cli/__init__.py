@@ -20,16 +20,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             Ctrl-C ends the process within a second, also during long calls into native code.
 
     Returns:
-        0 if all is well, 1 if something was found, 2 if the command could not do its work, 3 if it
-        did it without a part of the input, which could not be read, 130 if it was interrupted.
+        0 if all is well, 1 if the command found something, 2 if it failed, 3 if it skipped input
+        that could not be read, 130 if it was interrupted.
     """
     try:
-        # Here, since a person may also interrupt what is imported.
+        # Imported here, because a person may also interrupt an import.
         from ullage.cli.interrupting import end_after_interrupt
         from ullage.cli.program import run
 
         if arguments is None:
-            # The process is the command; otherwise it belongs to the caller.
+            # Without arguments the process is the command. Otherwise it belongs to the caller.
             end_after_interrupt()
         return run(arguments)
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""``ullage completion``: what shells complete commands by."""
+"""``ullage completion``: prints a script with which a shell completes commands."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """All arguments, those of the commands included."""
+    """Yields all arguments of a parser and of its commands."""
     for action in parser._actions:  # noqa: SLF001 - as shtab finds them; argparse has no other way
         yield action
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - likewise

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 # The control characters of terminals, except line ends and tabs: C0, DEL and C1.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# Columns between two columns of a table, and the least that a column of words gets on a terminal.
+# Characters between two columns of a table, and the least width of a column of words.
 _GAP, _LEAST_WORD = 2, 12
 # Seconds after which progress is shown.
 SHOWN_AFTER = 1.0
-# Seconds between two lines about progress where there is no bar, and between two frames of a bar.
+# Seconds between two lines about progress, and between two frames of a progress bar.
 LINE_EVERY, _FRAME = 10.0, 0.1
 
 
@@ -64,8 +64,8 @@ def table(
     Args:
         heads: The heads of its columns.
         rows: The cells of each row.
-        left: So many columns at the left are words; the others are figures.
-        below: The line below it.
+        left: Number of columns with words, at the left; the others have figures.
+        below: The line below the table.
     """
     cells = [[_visible(cell) for cell in row] for row in (heads, *rows)]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
@@ -86,12 +86,12 @@ def table(
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal that a text takes."""
+    """Returns the number of terminal columns that a text takes."""
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def _folded(text: str, width: int) -> list[str]:
-    """The text in pieces of at most ``width`` columns."""
+    """Returns the text in pieces of at most ``width`` columns."""
     pieces, room = [""], width
     for character in text:
         room -= _width(character)
@@ -106,9 +106,9 @@ class Progress:
     """The progress of long work. Any thread may count a step.
 
     Attributes:
-        what: What is counted, in the plural.
+        what: A plural noun for the steps, such as "sessions".
         total: Number of steps; None while it is not known.
-        done: Steps that are done.
+        done: Number of finished steps.
     """
 
     def __init__(self, what: str, total: int | None) -> None:
@@ -159,7 +159,7 @@ def _show(work: Progress, ended: Event) -> None:
 
 
 def _in_words(seconds: float, work: Progress) -> str:
-    """The time so far, with an estimate of the time to come."""
+    """Prints the elapsed time and an estimate of the remaining time."""
     if not work.done or work.total is None:
         return f"{seconds:.0f} s"
     return f"{seconds:.0f} s, about {seconds / work.done * (work.total - work.done):.0f} s left"

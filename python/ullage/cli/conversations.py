@@ -24,7 +24,7 @@ def read(source: str, unread: Unread) -> SessionFile:
     """Reads a file or folder, or standard input for "-".
 
     Args:
-        source: Its name.
+        source: The name of the file or folder.
         unread: Collects lines and files that cannot be read.
 
     Raises:
@@ -39,7 +39,7 @@ def read_all(sources: Sequence[str], unread: Unread) -> list[Session]:
     """Reads the sessions in several files.
 
     Args:
-        sources: Their names.
+        sources: The names of the files.
         unread: Collects the files, and the lines of files, that cannot be read.
     """
     sessions: list[Session] = []

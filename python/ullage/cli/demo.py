@@ -12,13 +12,13 @@ from ullage.cli.options import command
 if TYPE_CHECKING:
     import argparse
 
-# The agent reads this many log files of this many lines.
+# The number of log files that the agent reads, and the number of lines in each.
 _FILES, _LINES = 60, 150
 _WINDOW, _ANSWER = 16_000, 2_000
-# One line of one file is the answer, long before the end.
+# The file and the line with the answer, long before the end.
 _FOUND_IN = 21
 _NEEDLE = "ERROR payment 4711 refused: card reader K-17 did not answer within 30 s"
-# Lines of the last request that are shown.
+# Number of lines of the last request that are printed.
 _SHOWN = 24
 
 
@@ -78,7 +78,7 @@ def run(_: argparse.Namespace) -> int:
 
 
 def _reading(number: int) -> list[Any]:
-    """A call that reads a file, and its result."""
+    """Returns a call that reads a file, and its result."""
     name = f"logs/shop-{number:02}.log"
     lines = [
         f"2026-11-23 {number % 24:02}:{line % 60:02}:07 INFO cart {number * 997 + line} paid"

@@ -16,7 +16,7 @@ _UNREADABLE = "readable-message"
 
 
 class CommandError(UllageError):
-    """A command cannot do its work; its text says why, to the person who typed it."""
+    """A command cannot do its work. The text tells the person who typed it why."""
 
 
 class MissingExtraError(CommandError):
@@ -28,7 +28,7 @@ class MissingExtraError(CommandError):
 
 @contextmanager
 def about(name: str, messages: list[Any], format: str | None) -> Iterator[None]:
-    """Names the conversation in an error, and the command that repairs it."""
+    """Adds the name of the conversation to an error, and the command that repairs it."""
     try:
         yield
     except MessageError as error:

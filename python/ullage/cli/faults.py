@@ -21,12 +21,12 @@ _STEP = re.compile(r"\[(\d+)\]|\w+")
 
 
 class Fault(NamedTuple):
-    """Something that is wrong.
+    """A problem in a policy file.
 
     Attributes:
-        line: The line, counted from 1; None where it is about the whole file.
+        line: The line, counted from 1; None if the problem is about the whole file.
         setting: The setting, or None.
-        problem: What is wrong.
+        problem: A description of the problem.
     """
 
     line: int | None
@@ -35,7 +35,7 @@ class Fault(NamedTuple):
 
 
 def faults(path: Path) -> list[Fault]:
-    """All that is wrong in a file, in the order of its lines.
+    """Returns the problems of a file, in the order of its lines.
 
     Raises:
         PolicyFileError: If the file cannot be read.
@@ -62,11 +62,11 @@ def faults(path: Path) -> list[Fault]:
 
 
 def _wrong(settings: dict[str, Any]) -> Iterator[tuple[Place, str, str]]:
-    """The place of each setting that is wrong, its path and what is wrong."""
+    """Yields the place and the path of each wrong setting, and its problem."""
     for at, problem in _problems(settings):
         place = _place(at, settings)
         if place[0] not in settings:
-            # A default that contradicts one that is given: the one without which it would not.
+            # A default contradicts a given setting. Removing that setting solves the problem.
             place = next(
                 (name,)
                 for name in settings
@@ -76,7 +76,7 @@ def _wrong(settings: dict[str, Any]) -> Iterator[tuple[Place, str, str]]:
 
 
 def _place(path: str, settings: dict[str, Any]) -> Place:
-    """The place that a path names. The name of a stage is on the line of its list."""
+    """Returns the place that a path names. A wrong stage has the place of its list."""
     for name in settings:
         if str(name) == path:
             return (name,)
@@ -85,7 +85,7 @@ def _place(path: str, settings: dict[str, Any]) -> Place:
 
 
 def _problems(settings: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The problems of these values as settings of a policy."""
+    """Returns the problems of these values as settings of a policy."""
     try:
         Policy.from_dict(settings)
     except PolicyError as error:

@@ -1,4 +1,4 @@
-"""On which line of a file a setting stands."""
+"""Finds the line of a setting in a file."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _BLANK = re.compile(r"\s*")
 
 
 def line_of(path: Path, text: str, place: Place) -> int | None:
-    """The line of a setting in a text that can be read, counted from 1.
+    """Returns the line of a setting in a valid text, counted from 1.
 
     Args:
-        path: The file; its ending says what the text is.
-        text: Its text.
-        place: Where the setting is.
+        path: The file; its suffix names the form of the text.
+        text: The text of the file.
+        place: The keys and indices that lead to the setting.
     """
     kind = path.suffix.lower()
     if kind == ".toml":
@@ -74,7 +74,7 @@ def _in_yaml(text: str, place: Place) -> int | None:
 
 
 def _in_toml(text: str, place: Place) -> int | None:
-    """The first line of the shortest beginning of the text that has the setting."""
+    """Returns the line of a setting: where the shortest beginning of the text with it ends."""
     reader = toml()
     lines = text.split("\n")
     behind = 0
@@ -82,7 +82,7 @@ def _in_toml(text: str, place: Place) -> int | None:
         try:
             value = reader.loads("\n".join(lines[:number]))
         except reader.TOMLDecodeError:
-            continue  # Within a value of several lines.
+            continue  # Inside a value of several lines.
         if _has(value, place):
             return 1 + next(
                 line

@@ -1,4 +1,4 @@
-"""Files that another program has open and locked, as a transcript is while an agent writes it."""
+"""Detects files that another program has locked, such as the transcript of a running agent."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ullage.cli.errors import CommandError
 
 
 def require_unlocked(file: str) -> None:
-    """Makes sure that nobody has locked a file.
+    """Makes sure that no other program has locked a file.
 
     Raises:
-        CommandError: If somebody has.
+        CommandError: If another program has locked it.
     """
     try:
         import fcntl
@@ -26,4 +26,4 @@ def require_unlocked(file: str) -> None:
             " use -o FILE"
         ) from None
     except OSError:
-        return  # A file system without locks; what cannot be opened, the writer says.
+        return  # No locks on this file system; or the writer will report that it cannot open it.

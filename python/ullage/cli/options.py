@@ -35,13 +35,13 @@ def command(
     """Adds a command.
 
     Args:
-        commands: Where it is added.
-        name: Its name.
-        help: Its line in the list of commands.
-        description: The text of its own help.
-        run: Runs it and returns its exit code.
-        found: When its code is 1; empty if it never is.
-        reads: True if it reads input of which a part may be unreadable.
+        commands: The commands of a parser.
+        name: The name of the command.
+        help: The line in the list of commands.
+        description: The text of the command's help.
+        run: The function that runs the command and returns its exit code.
+        found: The condition for exit code 1; empty if the command never has it.
+        reads: True if a part of the command's input may be unreadable.
     """
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=help, description=description, epilog=exit_codes(found, reads=reads)
@@ -91,8 +91,8 @@ def add_policy(parser: Any, *, model: str = "for its window and its tokens") -> 
     """Adds the options that choose the policy.
 
     Args:
-        parser: Where they are added.
-        model: What the model is for.
+        parser: The parser of the command.
+        model: The help of ``--model``.
     """
     add = parser.add_argument
     policy = add(
@@ -143,7 +143,7 @@ def engine_of(
     """Returns the engine that the options describe.
 
     Raises:
-        UllageError: If one of them is wrong.
+        UllageError: If an option is wrong.
     """
     policy, model = policy_of(options)
     return ullage.ContextManager(
@@ -158,9 +158,9 @@ def engine_of(
 
 
 def policy_of(options: argparse.Namespace) -> tuple[ullage.Policy | None, str | None]:
-    """Returns the policy, or None for that of the model, and the model.
+    """Returns the policy and the model. The policy is None if it is the model's own.
 
-    An agent's file may name the model.
+    The file of an agent may name the model.
     """
     policy, model = chosen(options.policy, options.model)
     changes = dict(_setting(given) for given in options.set)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ullage.cli.unread import Unread
     from ullage.sessions import Session, SessionFile
 
-# The type of what a change says of itself.
+# The type of a change's report.
 ChangeReport = TypeVar("ChangeReport")
 
 

@@ -17,7 +17,7 @@ _SECTIONS_OF_AN_AGENT = {"context", "name"}
 
 
 def chosen(source: str | None, model: str | None) -> tuple[ullage.Policy | None, str | None]:
-    """Returns the named policy, or None, and the model, which an agent's file may name.
+    """Returns the named policy, or None, and the model. The file of an agent may name the model.
 
     Raises:
         PolicyError: If the preset is unknown, or the file cannot be read or is wrong.

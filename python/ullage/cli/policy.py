@@ -135,14 +135,14 @@ def check(options: argparse.Namespace) -> int:
 
 
 def _toml(settings: dict[str, Any]) -> str:
-    # TOML has no null. A setting that is left out has its default, which then is None.
+    # TOML has no null. A setting that is None is left out, and its default is None.
     return "\n".join(
         f"{name} = {_toml_value(value)}" for name, value in settings.items() if value is not None
     )
 
 
 def _toml_value(value: Any) -> str:
-    """A value in TOML: a level of a policy is an inline table on a line of its own."""
+    """Returns a value as TOML. Each level of a policy is an inline table on its own line."""
     if isinstance(value, dict):
         given = ((name, inner) for name, inner in value.items() if inner is not None)
         return f"{{ {', '.join(f'{name} = {_toml_value(inner)}' for name, inner in given)} }}"
@@ -151,7 +151,7 @@ def _toml_value(value: Any) -> str:
         if any(isinstance(inner, dict) for inner in value):
             return "".join(["[\n", *(f"    {part},\n" for part in parts), "]"])
         return f"[{', '.join(parts)}]"
-    # Texts, numbers and truth values of settings are written as in JSON.
+    # TOML writes the strings, numbers and booleans of settings like JSON.
     return json.dumps(value, ensure_ascii=False)
 
 

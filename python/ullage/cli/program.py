@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import NoReturn
 
-# In the order in which a new user needs them.
+# In the order in which a new user needs the commands.
 _COMMANDS = (
     demo,
     count,
@@ -84,7 +84,7 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):
-        # The reader, such as `head`, has closed the pipe; what was printed was found.
+        # The reader, such as `head`, has closed the pipe after finding what it needs.
         return FOUND
     if isinstance(error, OSError):
         # Errors of files are CommandErrors, so this one is of the output.
@@ -100,7 +100,7 @@ def _failed(error: BaseException) -> int:
 
 
 def _warned(message: Warning | str, *_: object, **__: object) -> None:
-    """Shows a warning without the line of the code: it means nothing to a user of a command."""
+    """Prints a warning without the line of code, which means nothing to a user of a command."""
     complain(str(message))
 
 
@@ -110,7 +110,7 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parses arguments. An option that the command does not have is an error here."""
+        """Parses arguments. Raises an error for an unknown option."""
         found, unknown = super().parse_known_args(args, namespace)
         option = next((given for given in unknown if given.startswith("-")), None)
         if option is not None:

@@ -1,4 +1,4 @@
-"""Transcripts in a store as lines of text, rather than as messages in JSON."""
+"""Reads transcripts in a store as lines of text, rather than as messages in JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ReadableStore:
         self._store = store
 
     def get(self, reference: str) -> bytes:
-        """Returns what is stored: of a transcript, its text."""
+        """Returns stored content, or the text of a stored transcript."""
         content = self._store.get(reference)
         return transcript_as_text(content) if TRANSCRIPT in reference else content
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ullage.replay import Replay, Sweep
 
-# The high mark of the simulated cost that the project's own figures are of.
+# The high mark with which the project's own figures of the cost were simulated.
 _COST_AT = 50_000
 
 # Bytes of the unit in which progress is shown.
@@ -111,13 +111,13 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measures, and prints what was measured.
+    """Measures policies and prints the results.
 
     Returns:
-        0 if every compaction kept its budget and its validity, 1 if one did not, 2 if there was
+        0 if every compaction was valid and within its budget, 1 if one was not, 2 if there was
         nothing to measure, 3 if a part of the sessions could not be read.
     """
-    # The other commands need none of it, and it takes a while.
+    # The import is slow, and the other commands do not need it.
     from ullage.replay import Sweep, grid, html, read_policy, table
 
     for new in (options.html, options.rows):
@@ -136,7 +136,7 @@ def run(options: argparse.Namespace) -> int:
         cost_at=options.cost,
         **_for_model(options.model),
     )
-    # A page is enough where nothing else can be shown.
+    # With a page the table is not printed.
     has_table = not options.json and not options.html
     measured = _measured(options, sweep, unread)
     unread += [
@@ -161,7 +161,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _measured(options: argparse.Namespace, sweep: Sweep, unread: Unread) -> Replay:
-    """Measures the sessions, in threads of this process or in others."""
+    """Measures the sessions, in threads of this process or in other processes."""
     from ullage.replay import replay, replay_files
 
     is_here = not options.workers and not options.ray
@@ -189,7 +189,7 @@ def _for_model(model: str | None) -> dict[str, Any]:
     if model is None:
         return {}
     return {
-        # Not a lambda: worker processes are given it.
+        # Not a lambda, because it is pickled for worker processes.
         "counter": partial(ullage.TokenCounter.for_model, model),
         "economics": ullage.Economics.for_model(model),
     }

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ullage.replay import Replay, Row
 
-# Short heads, so that all fits into 80 columns.
+# The heads are short, so that a table fits into 80 columns.
 _SHARES = {"anchors": "anchors", "lines": "lines", "grounded": "edits", "recoverable": "recov."}
 _THREAD = {
     "acts_near": "acts",
@@ -24,20 +24,20 @@ _THREAD = {
     "files": "files",
     "user_words": "user",
 }
-# They are much alike.
+# The number of failures that are printed, because most are alike.
 _FAILURES_SHOWN = 3
 
 
 def show(found: Replay) -> None:
-    """Prints a table of the rows, and what is below it."""
+    """Prints tables of the rows, and the failures."""
     rows = found.rows()
     columns = [column for column in _columns() if column[0] in _ALWAYS or any(map(column[1], rows))]
     table(
         [head for head, _ in columns],
         [[cell(row) for _, cell in columns] for row in rows],
-        below="anchors, lines: of the names that were needed after the cut, those that are there,"
-        " and those that are there in a line that a tool printed; edits: those of which every known"
-        " line is there; recov.: names that are there, or stored where the context says.",
+        below="anchors: share of the names needed after the cut that the context has; lines: share"
+        " that it has in a line printed by a tool; edits: share of the edits whose known lines it"
+        " all has; recov.: share of the names in the context, or stored under its references.",
     )
     heads = [head for head, _ in _places()]
     table(
@@ -46,10 +46,10 @@ def show(found: Replay) -> None:
             [*(cell(row) for _, cell in _places()), *(_share(row, name) for name in _THREAD)]
             for row in rows
         ],
-        below="acts, words: how much of the help of the whole history is left for predicting the"
-        " agent's calls and words in its next 8 messages, and in its next 40 (far); said: the"
-        " agent's own last sentences; tasks: those of its list; files: those that it changed; user:"
-        " the user's words.",
+        below="acts, words: share of the whole history's help in predicting the agent's calls and"
+        " words that is kept, for its next 8 messages and its next 40 (far); said: share of the"
+        " agent's last sentences that is kept; tasks: of its task list; files: of the changed"
+        " files; user: of the user's words.",
     )
     _below(found)
 
@@ -64,7 +64,7 @@ def _places() -> list[tuple[str, Callable[[Row], str]]]:
 
 
 def _columns() -> list[tuple[str, Callable[[Row], str]]]:
-    """Heads and cells; an empty cell says that there is nothing to say."""
+    """Returns the heads of the columns, and functions for the cells, which may be empty."""
     return [
         *_places(),
         ("cuts", lambda row: str(row.cuts)),

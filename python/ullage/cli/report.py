@@ -1,4 +1,4 @@
-"""``ullage report``: a session as a page."""
+"""``ullage report``: draws a session as a page."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     Returns:
         0 if the page is written, 2 if it cannot be.
     """
-    # The other commands need none of it, and it takes a while.
+    # The import is slow, and the other commands do not need it.
     from ullage.replay import follow
 
     if options.output != _STANDARD_OUTPUT:

@@ -1,4 +1,4 @@
-"""``ullage retrieve``: reads back from a store what was removed from a conversation."""
+"""``ullage retrieve``: reads removed content back from a store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ullage.cli.readable import ReadableStore
 from ullage.stores.retrieval import DEFAULT_LIMIT
 
 _LINES = re.compile(r"(\d+)(?:-(\d+))?")
-# The end of the first line of what is retrieved where nothing follows it.
+# The end of the first line if no content follows it.
 _NOTHING = "; 0 characters follow]\n"
 _NARROWING = ("lines", "pointer", "head", "tail")
 
@@ -64,13 +64,13 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints an output, a piece of it, or what a search found."""
+    """Prints a stored output, a piece of it, or the matches of a search."""
     if not options.store.is_dir():
         raise CommandError(f"--store: folder not found: {options.store}")
     store = ullage.FileStore(options.store, options.session, keep=None, clean_above=None)
     if options.reference is None:
         return _look_through(store, options)
-    # The whole line that names it will do.
+    # The argument may be the whole line that names the reference.
     named = _core.references_in(options.reference)
     reference = named[0] if len(named) == 1 else options.reference
     if options.raw:
@@ -122,7 +122,7 @@ def _look_through(store: ullage.FileStore, options: argparse.Namespace) -> int:
 
 
 def _is_for_lines(options: argparse.Namespace) -> bool:
-    """True if lines are chosen; a pointer leads into the JSON as it is stored."""
+    """True if the options choose lines. A pointer needs the JSON as it is stored."""
     asked = (options.pattern, options.lines, options.head, options.tail)
     return options.pointer is None and any(option is not None for option in asked)
 

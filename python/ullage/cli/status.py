@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         0 if no compaction is due, 1 if one is.
     """
     engine = engine_of(options)
-    artifact_writer = _supyagents(options)
+    manager = _supyagents(options)
     unread = Unread()
     found: list[tuple[str, Status, str]] = []
     is_due = False
@@ -85,8 +85,8 @@ def run(options: argparse.Namespace) -> int:
                 status = engine.status(session.messages)
                 due = status.due != "none"
                 drawn: Status | ContextStatus = status
-                if artifact_writer is not None and _is_supyagents(session.messages, options.format):
-                    drawn = _drawn(artifact_writer, session.messages, engine.tools, status)
+                if manager is not None and _is_supyagents(session.messages, options.format):
+                    drawn = _drawn(manager, session.messages, engine.tools, status)
                     due = drawn.triggers["will_trigger"]
                 said = ""
                 if options.summarize:
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def summary_of(messages: Sequence[Any], policy: ullage.Policy, format: str | None) -> str:
-    """Returns the engine's account of all but the recent messages, made without a model."""
+    """Returns the engine's own summary of all but the recent messages."""
     policy = policy.replace(
         max_messages=1,
         low_messages=1.0,
@@ -127,7 +127,7 @@ def _supyagents(options: argparse.Namespace) -> ContextManager | None:
     """Returns a manager of Supyagent, if an agent file or a summary of Supyagent is given.
 
     Raises:
-        UllageError: If one of them cannot be read.
+        UllageError: If the agent file or the summary cannot be read.
     """
     if options.json or options.set:
         # JSON output, and settings that an agent lacks, use the engine's status.
@@ -137,7 +137,7 @@ def _supyagents(options: argparse.Namespace) -> ContextManager | None:
         agent = of_agent(policy_file.load(Path(options.policy)))
     if agent is None and options.summary is None:
         return None
-    # Few need it, and it takes a while.
+    # The import is slow, and rarely needed.
     from ullage.supyagent import ContextSettings
     from ullage.supyagent.tokens import DEFAULT_MODEL
 
@@ -160,7 +160,7 @@ def _is_supyagents(messages: list[Any], format: str | None) -> bool:
 def _drawn(
     manager: ContextManager, messages: list[Any], tools: Any, status: Status
 ) -> ContextStatus:
-    """Returns the status that Supyagent's chat shows; the system prompt is a message."""
+    """Returns the status that Supyagent's chat shows. It counts the system prompt as a message."""
     drawn = manager.context_status(messages, tools)
     system = status.fixed - status.tool_tokens
     return replace(drawn, message_tokens=(drawn.message_tokens or 0) + system)

@@ -1,4 +1,4 @@
-"""Input that a command could not read, listed at its end. The command reads the rest."""
+"""Lists the input that a command could not read. The command handles the rest."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Unread(list[UllageError]):
         return True
 
     def ended(self, code: int, *, did: bool) -> int:
-        """Lists what could not be read, and returns the exit code of the command.
+        """Prints the unreadable parts, and returns the exit code of the command.
 
         Args:
-            code: The code if all could be read.
-            did: True if the command did its work for something.
+            code: The exit code if everything could be read.
+            did: True if the command handled at least a part of its input.
         """
         for error in self:
             complain(str(error))

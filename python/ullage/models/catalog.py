@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# Ids that are remembered. A process uses a handful of models.
+# Number of cached ids. A process uses a handful of models.
 _MOST_REMEMBERED = 1_024
 
 _FIELDS = ("window", "max_input", "max_output")
@@ -153,7 +153,7 @@ class ModelCatalog:
         return f"ModelCatalog({', '.join(names)})"
 
     def limits(self, model: str) -> ModelLimits:
-        """The limits of a model, by its id.
+        """Returns the limits of a model, by its id.
 
         Raises:
             PolicyError: If ``model`` is not a string.
@@ -266,7 +266,7 @@ BUILT_IN = ModelCatalog()
 
 
 def model_limits(model: str, catalog: ModelCatalog | None = None) -> ModelLimits:
-    """The limits of a model, by its id.
+    """Returns the limits of a model, by its id.
 
         >>> import ullage
         >>> ullage.model_limits("us.anthropic.claude-sonnet-4-5-20250929-v1:0").window

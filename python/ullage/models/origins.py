@@ -71,7 +71,7 @@ class Litellm:
     _look_again_at: float = 0.0
 
     def version(self) -> object:
-        """The figures of the live table, or the state of the file; None without litellm."""
+        """Returns a copy of the live table, or the state of the file; None without litellm."""
         live = self._live()
         if live is not None:
             # Others replace entries and change them in place. For 2,600 of them this takes 0.7 ms.
@@ -84,7 +84,7 @@ class Litellm:
         return None if file is None else file.version()
 
     def read(self) -> Any:
-        """The live table, or the file."""
+        """Returns the content of the live table, or of the file."""
         live = self._live()
         if live is not None:
             # A copy, because other threads may add to it meanwhile.

@@ -155,12 +155,12 @@ def models_dev(content: Any) -> dict[str, Figures]:
 
 
 def litellm(content: Any) -> dict[str, Figures]:
-    """The figures in litellm's table by id.
+    """Returns the figures in litellm's table by id.
 
-    It gives the most that a model takes as input, which stands for the window too.
+    The table has a model's largest input, which is used as its window too.
 
     Raises:
-        ValueError: If that is no such table.
+        ValueError: If ``content`` is not such a table.
     """
     found = {}
     for model, about in entries_of(content):
@@ -182,7 +182,7 @@ def entries_of(content: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _names(model: str) -> Iterator[str]:
-    """The id, then what is left of it behind each slash, then behind each dot or colon."""
+    """Yields the id, its ends after each slash, and then its ends after each dot or colon."""
     yield model
     for at, character in enumerate(model):
         if character == "/":

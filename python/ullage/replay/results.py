@@ -43,17 +43,18 @@ class Retention:
     was the first to repeat after it. Presence is the most that a model could use, not what it
     would.
 
-    The help of a context is measured in bytes: a compressor (PPMd of order 8) that has read the
-    whole history needs so many fewer bytes for what the agent did next than one that has read
-    nothing, and after the context it needs some part of these fewer. Acts are the arguments of
-    calls, words what the agent said; near are the next 8 messages, far the next 40.
+    The help of a context is measured in bytes. A compressor (PPMd of order 8) writes the agent's
+    next messages: after reading nothing, after reading the whole history, and after reading the
+    context. The whole history saves a number of bytes; the help is the part of them that the
+    context saves. Acts are the arguments of calls, and words are the agent's text. Near means the
+    next 8 messages, far the next 40.
 
     Attributes:
         needed: Anchors that were needed.
         anchors: Needed anchors in the context.
         lines: Needed anchors in the context, in a line that a tool printed.
         recoverable: Needed anchors in the context, or in stored content that it refers to.
-        edits: Edits after the cut that rest on lines known before it.
+        edits: Edits after the cut that change lines which were known before it.
         grounded: Such edits with every known line in the context.
         acts_near: The help of the context for the arguments of the next calls.
         acts_far: The same for more calls.

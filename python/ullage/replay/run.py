@@ -70,7 +70,7 @@ def replay(
 
 
 def measured_or_not(session: Session, sweep: Sweep) -> Measured | UnreadableSession:
-    """The measures of a session, or why it cannot be read."""
+    """Returns the measures of a session, or the reason why it cannot be read."""
     try:
         return measure(session, sweep)
     except MessageError as error:
@@ -78,7 +78,7 @@ def measured_or_not(session: Session, sweep: Sweep) -> Measured | UnreadableSess
 
 
 def results_of(sessions: Iterable[tuple[str, Measured | UnreadableSession]]) -> Replay:
-    """The results of sessions, in their order."""
+    """Returns the results of sessions as one replay, in the given order."""
     pairs = list(sessions)
     read = [(name, done) for name, done in pairs if isinstance(done, Measured)]
     return Replay(

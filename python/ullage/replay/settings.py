@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """A policy that is tried.
+    """A policy to try.
 
     Attributes:
         name: Its name in the results.
@@ -31,7 +31,7 @@ def read_policy(source: str) -> Setting:
     """Returns a preset by its name, or the policy in a file of TOML, JSON or YAML.
 
     Raises:
-        PolicyError: If it is neither, or a setting is unknown or out of range.
+        PolicyError: If there is no such preset or file, or a setting is unknown or out of range.
     """
     path = Path(source)
     if not is_policy_file(path):
@@ -45,7 +45,7 @@ def grid(settings: Sequence[Setting], values: Mapping[str, Sequence[Any]]) -> li
     Invalid combinations, such as a low mark above the high mark, are left out.
 
     Raises:
-        PolicyError: If no combination is left, with what is wrong with the last.
+        PolicyError: If no combination is left. The error names the problem of the last one.
     """
     if not values:
         return list(settings)

@@ -1,4 +1,4 @@
-"""The rows of a replay as a table for other programs."""
+"""Writes the rows of a replay as a table for other programs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 def table(measured: Replay, ending: str = ".csv") -> bytes:
-    """The rows as the content of a file, one line for each policy, context and share.
+    """Returns the rows as the content of a file: a line for each policy, context and share.
 
-    Times are left out, so that the same sessions and policies give the same bytes.
+    Times are left out, so the same sessions and policies give the same bytes.
 
     Args:
         measured: The results.
         ending: ".csv", or ".parquet" with pyarrow.
 
     Raises:
-        PolicyError: If it is another ending.
+        PolicyError: If ``ending`` is neither of the two.
         ModuleNotFoundError: If pyarrow is not installed.
     """
     rows = [_flat(row) for row in measured.rows()]
@@ -56,7 +56,7 @@ def _flat(row: Row) -> dict[str, Any]:
         if isinstance(value, int):
             values[field.name] = value
         else:
-            # In the order of the fields, with the share beside the two numbers.
+            # Each share comes after its two numbers.
             values[f"{field.name}_kept"] = value.kept
             values[f"{field.name}_of"] = value.of
             values[f"{field.name}_share"] = value.value

@@ -1,4 +1,4 @@
-"""The program of a worker process, see ``ullage.replay.workers``."""
+"""Runs a worker process of ``ullage.replay.workers``."""
 
 from ullage.replay.workers import serve
 

@@ -1,4 +1,4 @@
-"""Many files of sessions, in processes: on all cores of a machine, or on a cluster of Ray."""
+"""Replays files of sessions in parallel processes: on this machine, or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from ullage.replay.measure import Measured, Sweep
     from ullage.replay.results import Replay, UnreadableSession
 
-# Times that a part is given to a worker, where workers die of it: the first may have been killed by
-# chance, such as by a system that is short of memory.
+# Tries for a part whose worker dies. The first worker may have died for another reason, for example
+# because the machine was short of memory.
 _TRIES = 3
 
-# Parts for each worker that a cluster has at a time, so that no worker waits for the next one.
+# Parts that a Ray cluster holds for each core, so that no core waits for the next part.
 _AHEAD = 2
 
 # The length of a message between processes.
@@ -39,8 +39,8 @@ class PartMeasured:
     """The measures of the sessions in a part of a file.
 
     Attributes:
-        sessions: Each session's name with its measures.
-        problems: What could not be read: the file, the problem, and the line or None.
+        sessions: The name and the measures of each session.
+        problems: The parts that could not be read: the file, the problem, and the line or None.
     """
 
     sessions: list[tuple[str, Measured | UnreadableSession]]
@@ -76,21 +76,22 @@ def replay_files(
 ) -> Replay:
     """Runs the policies of a sweep over the sessions in files, in several processes.
 
-    The figures do not depend on the number of workers, nor on which of them is done first. A worker
-    measures one file at a time, or one range of a file with a conversation on each line. It is
-    given to another worker if the first one dies.
+    The figures are the same for any number of workers. A worker measures one part at a time: a
+    file, or a range of a file with a conversation on each line. If a worker dies, its part is given
+    to another one.
 
     Args:
         files: Files, folders and URLs, see ``ullage.sessions.iter_sessions``.
-        sweep: What is tried on each. It is pickled: its ``counter`` must be importable.
-        workers: Processes on this machine.
-        ray: True to run on the cluster that Ray is connected to, or on one of this machine. The
-            files must have the same names there.
-        on_unreadable: Called with what cannot be read.
-        progress: Called with the bytes that are done, and with those of all files.
+        sweep: The policies and baselines to try on each session. The sweep is pickled, so its
+            ``counter`` must be importable.
+        workers: Number of processes on this machine.
+        ray: True to run on the connected Ray cluster, or on a new one on this machine. The files
+            must have the same names there.
+        on_unreadable: Called with each file or line that cannot be read.
+        progress: Called with the finished bytes, and the bytes of all files.
 
     Raises:
-        ModuleNotFoundError: If Ray is asked for and not installed.
+        ModuleNotFoundError: If ``ray`` is True and Ray is not installed.
     """
     parts: list[SessionPart] = []
     for file in files:
@@ -119,8 +120,8 @@ def replay_files(
 def _in_processes(
     parts: Sequence[SessionPart], sweep: Sweep, workers: int
 ) -> Iterator[tuple[int, PartMeasured]]:
-    """The measures of each part, as they are done."""
-    # The largest first: at the end no worker is alone with a long one.
+    """Yields the index and the measures of each part as it is finished."""
+    # The largest parts come first, so that no worker is left alone with one at the end.
     waiting = deque(sorted(range(len(parts)), key=lambda number: -parts[number].size))
     done: queue.Queue[tuple[int, PartMeasured] | BaseException] = queue.Queue()
     pool = [_Worker(parts, sweep, waiting, done) for _ in range(min(workers, len(parts)))]
@@ -133,14 +134,14 @@ def _in_processes(
                 raise outcome
             yield outcome
     finally:
-        # After an error or an interruption, what has not begun is not begun.
+        # After an error or an interruption, no further file is started.
         waiting.clear()
         for worker in pool:
             worker.stop()
 
 
 class _Worker(threading.Thread):
-    """Gives parts to a process, one after the other, and starts another one where it dies."""
+    """Gives parts to a process, one after another. Replaces the process if it dies."""
 
     def __init__(
         self,
@@ -162,13 +163,13 @@ class _Worker(threading.Thread):
                 except IndexError:
                     break  # Another worker was faster.
                 self._done.put((number, self._measured(self._parts[number])))
-        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+        except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
             self._done.put(error)
         finally:
             self._end()
 
     def stop(self) -> None:
-        """Ends the process, and with it the thread."""
+        """Ends the process, which also ends this thread."""
         self._is_over = True
         if self._process is not None:
             self._process.kill()
@@ -195,7 +196,7 @@ class _Worker(threading.Thread):
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            # Tasks that were not sent yet are dropped.
+            # Drops files that were not sent yet.
             with suppress(OSError):
                 process.communicate()
 
@@ -216,7 +217,7 @@ def _on_ray(parts: Sequence[SessionPart], sweep: Sweep) -> Iterator[tuple[int, P
         raise ModuleNotFoundError("--ray needs Ray: pip install ray", name="ray") from error
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
-    # Ray itself tries again where a worker dies.
+    # Ray itself tries again if a worker dies.
     measure: Any = ray.remote(max_retries=_TRIES - 1)(measure_part)
     shared = ray.put(sweep)
     numbers: Iterable[int] = iter(range(len(parts)))
@@ -238,7 +239,11 @@ def _send(stream: BinaryIO | Any, value: Any) -> None:
 
 
 def _received(stream: BinaryIO | Any) -> Any:
-    """The next value of a process that this one has started, or was started by."""
+    """Returns the next value from the process at the other end.
+
+    Raises:
+        EOFError: If that process has ended.
+    """
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         raise EOFError
@@ -250,15 +255,15 @@ def _received(stream: BinaryIO | Any) -> Any:
 
 
 def serve() -> None:
-    """Measures parts for the process that started this one, until that ends."""
+    """Measures parts for the parent process, until the parent ends."""
     import os
     import signal
     import traceback
 
-    # An interruption is the business of the process that started this one.
+    # The parent process handles interruptions.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    # Output of a worker must not get between the results.
+    # Printed text goes to stderr, because stdout carries the results.
     os.dup2(2, 1)
     try:
         sweep = _received(source)
@@ -266,7 +271,7 @@ def serve() -> None:
             part = _received(source)
             try:
                 outcome: Any = measure_part(part, sweep)
-            except Exception:  # noqa: BLE001 - raised again by who waits
+            except Exception:  # noqa: BLE001 - the parent raises it
                 outcome = traceback.format_exc()
             _send(sink, outcome)
     except (EOFError, BrokenPipeError):

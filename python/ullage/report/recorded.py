@@ -172,7 +172,7 @@ def changes_of(plan: Plan, *, texts: bool = False) -> Changes:
 
     Args:
         plan: The plan.
-        texts: True for what the model sees instead, too.
+        texts: True to include the text that the model sees instead.
     """
     edits = plan.edits
     kept = sorted(range(len(edits)), key=lambda at: _saved(edits[at]), reverse=True)[:MOST_CHANGES]

@@ -161,7 +161,7 @@ class Recorder:
 
         Args:
             messages: Its messages, before its answer.
-            reported_tokens: Its whole prompt, as the provider reported.
+            reported_tokens: Tokens of its whole prompt, as the provider reported.
             cached_tokens: Tokens of the prompt that the provider read from its cache.
 
         Raises:
@@ -212,7 +212,7 @@ class Recorder:
             self._file.append(record_of(entry))
 
     def _take(self, entry: Recorded) -> None:
-        """An entry from the file."""
+        """Adds an entry from the file."""
         if isinstance(entry, Session):
             self.name, self.window, self.model = entry.name, entry.window, entry.model
         else:

@@ -15,7 +15,7 @@ class StageReport:
 
     Attributes:
         edits: Number of its edits.
-        saved: Tokens that they saved.
+        saved: Tokens that its edits saved.
     """
 
     edits: int
@@ -24,12 +24,12 @@ class StageReport:
 
 @dataclass(frozen=True)
 class SummaryReport:
-    """A summary that stands for removed messages.
+    """A summary that replaces removed messages.
 
     Attributes:
-        by: "summarizer", or "engine" where it was made without a model.
-        tokens: Tokens that it takes, with the lines that hold what it lost.
-        lines: Number of those lines.
+        by: "summarizer", or "engine" if it was written without a model.
+        tokens: Tokens of the summary and its added lines.
+        lines: Number of lines that were added because the summary lacks them.
     """
 
     by: Literal["summarizer", "engine"]
@@ -44,18 +44,18 @@ class Report:
     Attributes:
         tokens_before: Tokens of the messages before.
         tokens_after: Tokens of the messages after.
-        rewritten: Tokens from the first message that changed on, which the provider has to write
-            into its prompt cache again.
-        budget: The most that they might take.
-        stages: Each stage that did something, by name.
-        removed_messages: Messages removed.
-        references: References of what was stored.
-        first_changed: Index of the first message that changed, or None. From here on the
-            provider's prompt cache is of no use.
-        summary: What stands for the removed messages, or None.
-        warnings: Soft wishes that were not met, and what went wrong on the way.
-        repairs: What was repaired in the messages, because a provider would have refused it.
-        elapsed: Seconds that it took, storing and the summarizer included.
+        rewritten: Tokens from the first changed message on. The provider has to write them into its
+            prompt cache again.
+        budget: The most tokens that the messages may take.
+        stages: The stages that changed something, by name.
+        removed_messages: Number of removed messages.
+        references: References of the stored content.
+        first_changed: Index of the first changed message, or None. The provider's prompt cache
+            covers only the messages before it.
+        summary: The summary that replaces the removed messages, or None.
+        warnings: Problems that did not stop the compaction, such as a failed summarizer.
+        repairs: Descriptions of the repairs to messages that a provider would have refused.
+        elapsed: Seconds of the compaction, with storing and the summarizer.
     """
 
     tokens_before: int
@@ -109,11 +109,11 @@ class Report:
 
 @dataclass(frozen=True)
 class LastSummary:
-    """A summary that stands in a conversation.
+    """The newest summary in a conversation.
 
     Attributes:
-        messages: How many messages it stands for.
-        tokens: Tokens that it takes, with the lines that hold what it lost.
+        messages: Number of messages that it replaces.
+        tokens: Tokens of the summary and its added lines.
     """
 
     messages: int
@@ -127,20 +127,20 @@ class Status:
     Attributes:
         tokens: Tokens of the messages.
         window: Context window of the model.
-        fixed: Tokens that the system prompt and the tool definitions take of it, or more where the
-            provider's reports show more.
+        fixed: Tokens of the window that the system prompt and the tool definitions take; more if
+            the provider's reports show more.
         available: Tokens that the messages may take.
-        high: Above this, compaction starts.
-        low: Down to this it goes.
-        due: What the fill asks for: "soft" above the high mark, "hard" above what is available.
+        high: Tokens above which a compaction starts.
+        low: Tokens to which a compaction reduces the messages.
+        due: The compaction that is due: "soft" above ``high``, "hard" above ``available``, "none".
         parts: Tokens by kind of content.
         largest: The message that takes the most room and what would help, in a sentence; None
             if no message takes a tenth of ``available``.
         messages: Number of messages.
-        max_messages: More than these are too many; None for any number.
-        tools: Number of tool definitions beside them.
-        tool_tokens: Tokens of ``fixed`` that they take.
-        summary: What stands for removed messages, or None.
+        max_messages: The most messages that are allowed; None for any number.
+        tools: Number of tool definitions.
+        tool_tokens: Tokens of ``fixed`` that the tool definitions take.
+        summary: The newest summary in the messages, or None.
     """
 
     tokens: int
@@ -159,7 +159,7 @@ class Status:
     summary: LastSummary | None = None
 
     def render(self) -> str:
-        """A picture of it, as Supyagent's ``/context`` draws one."""
+        """Returns a picture of the status as text, like Supyagent's ``/context``."""
         summary, most = self.summary, self.max_messages
         return Picture(
             limit=self.window,
@@ -174,7 +174,10 @@ class Status:
         ).drawn()
 
     def tokens_line(self) -> str:
-        """It in a line, as Supyagent's ``/tokens`` shows it: the system prompt is a message."""
+        """Returns the status as a line, like Supyagent's ``/tokens``.
+
+        Supyagent counts the system prompt as a message.
+        """
         messages = self.tokens + self.fixed - self.tool_tokens
         return tokens_line(messages, self.tool_tokens, self.window)
 
@@ -185,9 +188,9 @@ class Stats:
 
     Attributes:
         compactions: Compactions that changed something.
-        shrinks: Tool results shrunk at arrival.
-        saved: Tokens saved, by stage; "shrink" is what happened at arrival.
-        seconds: Time spent in ullage, storing included.
+        shrinks: Number of tool results that were shortened as they arrived.
+        saved: Tokens saved, by stage; "shrink" is the shortening of arriving results.
+        seconds: Seconds spent in ullage, including the time for storing.
     """
 
     compactions: int

@@ -89,7 +89,7 @@ class SessionFile:
 
     Attributes:
         name: The file or the folder.
-        kind: What it is, in words: "a list of messages", "a session of Strands".
+        kind: A description of the form: "a list of messages", "a session of Strands".
         sessions: The conversations in it.
         put: Returns the value of the file with other conversations; None if only the program that
             wrote the file should change it.

@@ -124,9 +124,9 @@ def reading_error(file: str, error: Exception) -> UnreadableSessionError:
 
 
 def session_files(path: str | Path) -> list[Path]:
-    """The files of a folder that :func:`read_sessions` reads, in its order.
+    """Returns the files of a folder that :func:`read_sessions` reads, in the same order.
 
-    A file, and a folder that is a session of Strands, is returned as it is.
+    For a file, or for a folder that is a session of Strands, the only item is the path itself.
 
     Raises:
         UnreadableSessionError: If the folder has none.

@@ -26,7 +26,7 @@ class Shape(NamedTuple):
     """The conversations in a value.
 
     Attributes:
-        kind: What the value is, in words.
+        kind: A description of the form, such as "a list of messages".
         conversations: The messages of each conversation.
         put: Returns the value with other conversations, see ``SessionFile``.
         numbers: The line or the index of each conversation, counted from 1.

@@ -15,12 +15,12 @@ _RECORD = '{"ullage":'
 
 
 def is_transcript(text: str) -> bool:
-    """True if a text has a line that only transcripts have; in a text of JSON it begins none."""
+    """True if the text has a line of the kind that only transcripts have."""
     return text.startswith(_RECORD) or f"\n{_RECORD}" in text
 
 
 def view(data: bytes) -> tuple[list[Any], str | None]:
-    """Returns what the model sees of the conversation, and which lines were skipped, if any.
+    """Returns the messages that the model sees, and a description of skipped lines, if any.
 
     A copy is read: opening a transcript repairs its last line, and an agent may be writing to it.
 

@@ -28,7 +28,7 @@ __all__ = [
     "Store",
 ]
 
-# Imported on first use: each needs a client, and sqlite3 takes as long as ullage itself.
+# Imported on first use: each needs a client, and importing sqlite3 takes as long as ullage itself.
 _PLACES = {
     "Cell": "shared",
     "EncryptedStore": "encrypted",

@@ -1,4 +1,4 @@
-"""``EncryptedStore``: any store, with content that only its users can read."""
+"""``EncryptedStore``: encrypts the content of any store."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ if TYPE_CHECKING:
 
     from ullage.stores.protocol import FullStore
 
-# Artifacts whose references are remembered: some 15 MB.
+# The most artifacts whose references are cached: some 15 MB.
 _REMEMBERED = 65_536
 
 
 class EncryptedStore:
-    """Another store, whose bytes pass through functions of yours. The keys stay with you.
+    """Encrypts the content of another store with your functions. The keys stay with you.
 
-    References are made from the content before it is encrypted: who sees the store can tell which
-    outputs of which tool are equal, and how long they are. A search reads and decrypts everything.
+    References are made from the content before encryption. So anyone who sees the store can tell
+    which outputs of a tool are equal, and how long they are. A search reads and decrypts all
+    content.
 
     Args:
-        store: A store that is not awaited, such as those of ``ullage.stores``.
-        encrypt: Returns the bytes to store. It may return others each time, as it should.
-        decrypt: Returns the content again; raises if the bytes were changed.
+        store: A store whose methods are not async, such as those of ``ullage.stores``.
+        encrypt: A function that returns the bytes to store. It should use a new nonce each time.
+        decrypt: A function that returns the content, and raises if the bytes were changed.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class EncryptedStore:
     ) -> None:
         self._store: Any = store
         self._encrypt, self._decrypt = encrypt, decrypt
-        # The references in stored content, which never changes.
+        # The references in each stored content, which never changes.
         self._named: dict[str, builtins.list[str]] = {}
 
     def __repr__(self) -> str:
@@ -55,57 +56,57 @@ class EncryptedStore:
 
         Raises:
             ReferenceTakenError: If other content has that reference.
-            StoreError: If it cannot be encrypted or kept.
+            StoreError: If the content cannot be encrypted or kept.
         """
         sealed = self._sealed(content, reference)
         try:
             return str(self._now(self._store.put(sealed, reference=reference, tool=tool)))
         except ReferenceTakenError:
-            # The same content, encrypted another time, is other content to the store.
+            # The same content may be encrypted to other bytes, which the store refuses.
             if self.get(reference) != content:
                 raise
         return reference
 
     def get(self, reference: str) -> bytes:
-        """The content of ``reference``, byte for byte.
+        """Returns the content of ``reference``, byte for byte.
 
         Raises:
-            StoreError: If there is none, or it cannot be read or decrypted.
+            StoreError: If there is no such content, or it cannot be read or decrypted.
         """
         return self._opened(self._now(self._store.get(reference)), reference)
 
     def list(self) -> builtins.list[str]:
-        """Every reference, as the store lists them."""
+        """Returns every reference, in the order of the store."""
         return list(self._now(self._store.list()))
 
     def delete(self, reference: str) -> bool:
-        """Forgets ``reference``; whether there was anything to forget."""
+        """Deletes the content of ``reference``. Returns True if there was any."""
         return bool(self._now(self._store.delete(reference)))
 
     def search(self, pattern: str, *, context: int = 0, limit: int = RETRIEVAL_LIMIT) -> str:
-        """Lines that match in all that is stored, as ``ullage.search`` gives them.
+        """Returns the matching lines of all stored content, like ``ullage.search``.
 
         Raises:
-            StoreError: If the pattern cannot be used, or the store not be listed.
+            StoreError: If the pattern is invalid, or the store cannot be listed.
         """
         found = _core.Search(pattern, context=context, limit=limit)
         for reference in self.list():
-            # Deleted since it was listed, or of another key: the rest is still worth having.
+            # Deleted since it was listed, or encrypted with another key. The rest is still useful.
             with suppress(StoreError):
                 found.look(reference, self.get(reference))
         return found.report()
 
     @property
     def above_limit(self) -> bool:
-        """True if the store wants to be cleaned."""
+        """True if the store should be cleaned."""
         is_keeping = getattr(self._store, "keep_for", math.inf) is None
         wants = hasattr(self._store, "clean") and getattr(self._store, "above_limit", True)
         return bool(wants) and not is_keeping
 
     def clean(self, live: Iterable[str]) -> builtins.list[str]:
-        """Lets the store remove what ``live`` does not lead to.
+        """Lets the store remove artifacts that cannot be reached from ``live``.
 
-        The store cannot read what names other artifacts, so it is given all that is reached.
+        The store cannot read references in encrypted content, so it gets all reachable ones.
         """
         if not self.above_limit:
             return []
@@ -132,7 +133,7 @@ class EncryptedStore:
             try:
                 content = self.get(reference)
             except StoreError:
-                return []  # Only looks like a reference, or is not in this store.
+                return []  # It only looks like a reference, or is not in this store.
             if len(self._named) >= _REMEMBERED:
                 self._named.clear()
             self._named[reference] = _core.references_in(content.decode("utf-8", "replace"))

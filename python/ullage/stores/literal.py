@@ -1,4 +1,4 @@
-"""The text that every match of a regular expression contains, for stores with an index of text."""
+"""Finds a text that every match of a regular expression contains, for stores with a text index."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REPEATED = re.compile(r"(?P<once>\+)\??|(?P<never>[*?]\??|\{[^}]*\}\??)")
 
 
 def required_literal(pattern: str) -> str | None:
-    """Returns the longest text that each match contains, in some case of its letters; or None.
+    """Returns the longest text that each match contains, ignoring case, or None.
 
     None is always correct: the store then reads everything. So complex parts (groups, alternatives,
     flags, unusual escapes) are skipped.

@@ -24,30 +24,30 @@ if TYPE_CHECKING:
 
     from obstore.store import ObjectStore as Bucket
 
-# Characters of the random version before the content of a cell: no two values have one tag.
+# Characters of the random version before the content of a cell, so that no two values share a tag.
 _NONCE = 32
 
-# Times that a name is tried while other workers take and leave it.
+# Tries to store a name while other workers create and remove it.
 _TRIES = 8
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 class ObjectStore(SharedStore):
-    """A store in a bucket, for any number of machines. Has no limit of its own.
+    """A store in a bucket, for any number of machines.
 
-    Uses obstore (``pip install 'ullage[objects]'``). Credentials are found as by the tools of the
-    provider. An object appears whole or not at all. Cells need conditional writes, which the three
-    providers have; a folder has none.
+    Uses obstore (``pip install 'ullage[objects]'``), which finds credentials in the same places as
+    the provider's own tools. An object appears whole or not at all. Cells need conditional writes:
+    the three providers have them, a folder does not. The store has no limit of its size.
 
-    With ``keep_for`` each session is cleaned by its own compactions. Give the bucket a lifecycle
-    rule for sessions that are over.
+    With ``keep_for``, the compactions of a session remove its expired content. Give the bucket a
+    lifecycle rule for finished sessions.
 
     Args:
-        url: Such as ``s3://bucket/prefix``, ``gs://...``, ``az://...`` or ``file:///folder``.
-        session: Any text. What is stored for a session is seen only by stores with the same one.
-        keep_for: Seconds that an artifact stays after it was last stored, read, or led to by a
-            conversation that was compacted. None keeps it until it is deleted.
+        url: The address: ``s3://bucket/prefix``, ``gs://...``, ``az://...`` or ``file:///folder``.
+        session: Any text. Only stores with the same session see its content.
+        keep_for: Seconds that an artifact stays after it was last stored, read, or reached from a
+            compacted conversation. None keeps it until it is deleted.
         timeout: Seconds that a call may take.
         config: Settings of obstore, such as ``{"region": "eu-central-1"}``.
     """
@@ -98,7 +98,7 @@ class ObjectStore(SharedStore):
             else:
                 return None
             stored = self._read(reference)
-            # Unless another worker has removed it since.
+            # None if another worker has removed it meanwhile.
             if stored is not None:
                 if self.keep_for is not None:
                     self._extend([reference])
@@ -106,7 +106,7 @@ class ObjectStore(SharedStore):
         raise StoreError(f"{reference} is being removed again and again by other workers")
 
     def _write(self, path: str, content: bytes, mode: Any) -> Any:
-        # In one piece: an upload in parts knows no condition.
+        # In one piece, because an upload in parts cannot be conditional.
         return obstore.put(self._bucket, path, content, mode=mode, use_multipart=False)
 
     def _read(self, reference: str) -> bytes | None:
@@ -133,14 +133,14 @@ class ObjectStore(SharedStore):
         return True
 
     def _written(self, path: str) -> datetime | None:
-        """The time of an object, or None if there is none."""
+        """Returns the time when an object was written, or None if there is no such object."""
         try:
             return obstore.head(self._bucket, path)["last_modified"]
         except FileNotFoundError:
             return None
 
     def _extend(self, references: builtins.list[str]) -> None:
-        # A copy of an object onto itself is refused by S3, so it is written again.
+        # S3 refuses to copy an object onto itself, so the content is written again.
         for reference in references:
             content = self._read(reference)
             if content is not None:
@@ -152,7 +152,7 @@ class ObjectStore(SharedStore):
         for kind in ("artifacts", "cells"):
             found = [*self._objects(kind)]
             for path in (one["path"] for one in found if one["last_modified"] < oldest):
-                # Looked at again: another worker may have written it since.
+                # Checked again, because another worker may have written it meanwhile.
                 written = self._written(path)
                 if written is not None and written < oldest:
                     obstore.delete(self._bucket, path)
@@ -183,14 +183,14 @@ class ObjectStore(SharedStore):
 
 
 def _tag(meta: Any) -> str:
-    # Of the two, a provider gives one or both.
+    # A provider returns one of the two, or both.
     return json.dumps({key: meta[key] for key in ("e_tag", "version") if meta.get(key)})
 
 
 def _path_part(name: str) -> str:
-    """The name as a part of a path. No two names have the same."""
+    """Returns the name as a part of a path, different for each name."""
     if _PLAIN.fullmatch(name):
         return name
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    # With a dot, which no plain name has.
+    # The dot keeps it different from all plain names, which have none.
     return f"{re.sub('[^A-Za-z0-9_-]+', '_', name)[:60]}.{digest}"

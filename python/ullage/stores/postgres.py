@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterator
 
-# One worker writes its tables at a time; the number is "ullage" in ASCII.
+# The number of the lock under which a worker creates the tables: "ullage" in ASCII.
 _MAKING = 0x756C6C616765
 
 _TABLES = """
@@ -36,9 +36,9 @@ CREATE TABLE IF NOT EXISTS ullage_cells (
     expires timestamptz, PRIMARY KEY (session, name)
 );
 """
-# Read from the content, so that no text is stored twice.
+# Computed from the content, so that no text is stored twice.
 _TEXT = "(CASE WHEN indexed THEN convert_from(content, 'UTF8') END)"
-# Three characters at a time: a pattern also matches inside words, where `tsvector` finds nothing.
+# An index of trigrams, because a pattern also matches inside words, which `tsvector` cannot find.
 _INDEX = f"""
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
 CREATE INDEX IF NOT EXISTS ullage_artifacts_text
@@ -49,17 +49,17 @@ CREATE INDEX IF NOT EXISTS ullage_artifacts_text
 class PostgresStore(SharedStore):
     """A store in a PostgreSQL database, for any number of machines.
 
-    Uses psycopg and its pool (``pip install 'ullage[postgres]'``). It makes the tables
-    ``ullage_artifacts`` and ``ullage_cells`` at the first use, and an index of the text where the
-    extension ``pg_trgm`` may be made. Without the index, the server reads the text of the session.
+    Uses psycopg and its pool (``pip install 'ullage[postgres]'``). The first use creates the tables
+    ``ullage_artifacts`` and ``ullage_cells``, and a text index if the extension ``pg_trgm`` can be
+    created. Without the index, a search reads all text of the session on the server.
 
     Args:
         conninfo: The address, such as ``postgresql://user@host/database``.
-        session: Any text. What is stored for a session is seen only by stores with the same one.
-        keep_for: Seconds that an artifact stays after it was last stored, read, or led to by a
-            conversation that was compacted. None keeps it until it is deleted.
+        session: Any text. Only stores with the same session see its content.
+        keep_for: Seconds that an artifact stays after it was last stored, read, or reached from a
+            compacted conversation. None keeps it until it is deleted.
         timeout: Seconds that a call may take.
-        connections: The most connections of this process.
+        connections: The most connections that this process opens.
     """
 
     def __init__(
@@ -75,9 +75,9 @@ class PostgresStore(SharedStore):
         self._conninfo = conninfo
         self._timeout = timeout
         self._connections = connections
-        # A session named "" is not the store without a session.
+        # A session named "" differs from no session.
         self._session = "" if session is None else f":{session}"
-        # True once the tables are known to be there.
+        # True once the tables are known to exist.
         self._is_made = False
         self._pool = PerProcess(self._pooled)
 
@@ -97,15 +97,15 @@ class PostgresStore(SharedStore):
             max_size=self._connections,
             timeout=self._timeout,
             open=True,
-            # No prepared statements: a pooler between us and the server may not know them.
+            # No prepared statements, because a pooler before the server may not support them.
             kwargs={"connect_timeout": max(2, int(self._timeout)), "prepare_threshold": None},
         )
 
     @contextmanager
     def _cursor(self) -> Iterator[psycopg.Cursor[Any]]:
-        """A cursor in a transaction, which an exception undoes."""
+        """Yields a cursor in a transaction, which an exception rolls back."""
         with self._pool.get().connection() as connection:
-            # A server that does not answer any more; psycopg itself would wait for ever.
+            # If the server stops answering, psycopg itself would wait for ever.
             alarm = threading.Timer(self._timeout, _hang_up, (connection,))
             alarm.daemon = True
             alarm.start()
@@ -121,11 +121,11 @@ class PostgresStore(SharedStore):
     def _make(self, connection: psycopg.Connection[Any]) -> None:
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
-            # Most roles of a service may not make tables, and need not where they are there.
+            # A service's role often may not create tables, so existing ones are used as they are.
             found = connection.execute("SELECT to_regclass('ullage_cells')").fetchone()
             if found == (None,):
                 connection.execute(_TABLES)
-                # A user without the right to make the extension goes without the index.
+                # A role that may not create the extension gets no index.
                 with suppress(psycopg.Error), connection.transaction():
                     connection.execute(_INDEX)
 
@@ -152,7 +152,7 @@ class PostgresStore(SharedStore):
                     (self.keep_for, self._session, reference),
                 )
                 found = cursor.fetchone()
-            # Unless another worker has removed it since.
+            # None if another worker has removed it meanwhile.
             if found is not None:
                 return bytes(found[0])
 
@@ -192,7 +192,7 @@ class PostgresStore(SharedStore):
     def _sweep(self) -> builtins.list[str]:
         with self._cursor() as cursor:
             cursor.execute("DELETE FROM ullage_cells WHERE expires < now()")
-            # Of all sessions: one that is over has nobody else to clean up after it.
+            # In all sessions, because nobody else cleans a finished session.
             cursor.execute(
                 "DELETE FROM ullage_artifacts WHERE expires < now() RETURNING session, reference"
             )
@@ -237,7 +237,7 @@ class PostgresStore(SharedStore):
 
 
 def _hang_up(connection: psycopg.Connection[Any]) -> None:
-    """Ends a connection from another thread: who waits for the server is told at once."""
+    """Closes a connection from another thread, so that the waiting thread gets an error at once."""
     with (
         suppress(OSError, psycopg.Error),
         socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as same,

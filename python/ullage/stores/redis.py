@@ -19,25 +19,26 @@ except ImportError as error:
 if TYPE_CHECKING:
     import builtins
 
-# Characters of a version, which stands before the content of a cell.
+# Characters of the version, which comes before the content of a cell.
 _VERSION = 32
 
 
 class RedisStore(SharedStore):
     """A store in Redis or Valkey, for any number of machines.
 
-    Uses redis-py and its pool (``pip install 'ullage[redis]'``). The server removes what is older
-    than ``keep_for`` by itself. Everything is in its memory, and an artifact takes at most 512 MB.
-    Choose ``noeviction`` as its policy for a full memory: with another one it may remove what a
-    conversation leads to. All stores of a session take the same ``keep_for``.
+    Uses redis-py and its pool (``pip install 'ullage[redis]'``). The server itself removes content
+    after ``keep_for`` seconds. All content is in the server's memory, and an artifact has at most
+    512 MB. Set the server's ``maxmemory-policy`` to ``noeviction``: otherwise a full server may
+    remove content that a conversation refers to. All stores of a session need the same
+    ``keep_for``.
 
     Args:
         url: The address, such as ``redis://host:6379/0``, or ``rediss://`` for TLS.
-        session: Any text. What is stored for a session is seen only by stores with the same one.
-        keep_for: Seconds that an artifact stays after it was last stored, read, or led to by a
-            conversation that was compacted. None keeps it until it is deleted.
+        session: Any text. Only stores with the same session see its content.
+        keep_for: Seconds that an artifact stays after it was last stored, read, or reached from a
+            compacted conversation. None keeps it until it is deleted.
         timeout: Seconds that a call may take.
-        connections: The most connections of this process.
+        connections: The most connections that this process opens.
         prefix: The beginning of the keys.
     """
 
@@ -53,7 +54,8 @@ class RedisStore(SharedStore):
     ) -> None:
         super().__init__(session, keep_for)
         self._url = url
-        # The braces keep a session on one server of a cluster. They are never empty.
+        # Redis Cluster hashes only the text in the braces, if it is not empty. So all keys of a
+        # session are on one server.
         self._prefix = f"{prefix}:{{{'all' if session is None else f'session:{session}'}}}"
         # If the server has closed the connection, the command is tried once more.
         half = timeout / 2
@@ -79,7 +81,7 @@ class RedisStore(SharedStore):
 
     @property
     def _index(self) -> str:
-        """The key of the references, each with the time until which it stays."""
+        """The key of the sorted set of references, with the expiry time of each."""
         return f"{self._prefix}:references"
 
     @property
@@ -87,7 +89,7 @@ class RedisStore(SharedStore):
         return None if self.keep_for is None else max(1, int(self.keep_for * 1_000))
 
     def _note(self, pipeline: Any, references: builtins.list[str]) -> None:
-        """Writes into the index that the references were used now."""
+        """Extends the expiry times of the references in the index."""
         until = math.inf if self.keep_for is None else time.time() + self.keep_for
         pipeline.zadd(self._index, dict.fromkeys(references, until))
         if self._milliseconds is not None:
@@ -102,7 +104,7 @@ class RedisStore(SharedStore):
             if is_new:
                 return None
             stored: bytes | None = self._client.getex(self._key(reference), px=self._milliseconds)
-            # Unless it has expired since.
+            # None if it has expired meanwhile.
             if stored is not None:
                 return stored
 
@@ -129,7 +131,7 @@ class RedisStore(SharedStore):
             pipeline.execute()
 
     def _sweep(self) -> builtins.list[str]:
-        return []  # The server does it.
+        return []  # The server removes expired content itself.
 
     def _cell(self, name: str) -> Cell | None:
         return _cell_of(self._client.get(f"{self._prefix}:cell:{name}"))

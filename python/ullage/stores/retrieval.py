@@ -1,4 +1,4 @@
-"""Reading stored outputs back, and searching them: from sync and async stores."""
+"""Reads stored outputs back and searches them, in sync and async stores."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class SharedStore(ABC):
             compacted conversation. None keeps it until it is deleted.
     """
 
-    # Makes another one of the same place.
+    # Creates another store at the same place.
     _given: partial[Any]
 
     def __new__(cls, *given: Any, **named: Any) -> Self:  # noqa: D102 - as the class says
@@ -79,7 +79,7 @@ class SharedStore(ABC):
         self._swept_lately = _Lately(keep_for)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A copy, perhaps in another process, has connections of its own.
+        # A copy, for example in another process, opens its own connections.
         return self._given, ()
 
     def __repr__(self) -> str:
@@ -309,7 +309,7 @@ def require(client: str, extra: str) -> ModuleNotFoundError:
 
 
 def text_of(content: bytes) -> str | None:
-    """The text of content that may be indexed: short, and the same bytes when it is encoded."""
+    """Returns the text of content to index; None if it is too long or not valid text."""
     if len(content) > INDEXED or b"\0" in content:
         return None
     try:

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# Seconds between two signs of life of the worker that makes a summary.
+# Seconds between two heartbeats of the worker that makes a summary.
 _BEAT = 2.0
 
-# Seconds without one after which another worker makes the summary: the first was killed. Two signs
-# may be lost on a busy machine.
+# Seconds without a heartbeat after which the worker counts as killed, and another one makes the
+# summary. On a busy machine two heartbeats may be late.
 _LEASE = 3 * _BEAT
 
-# Seconds between two looks of the workers that wait. A summary takes some seconds.
+# Seconds between two checks of a waiting worker. A summary takes some seconds.
 _LOOK = 0.25
 
-# The beginning of a cell: the text, a sign of life, or a failure.
+# The beginning of a cell: before the text, a heartbeat, or a failure.
 _TEXT, _TAKEN, _FREE = b"text:", b"taken", b"free"
 
 
@@ -69,7 +69,7 @@ class _SharedSummaries:
         self._store = store
 
     def text(self, request: SummaryRequest) -> Steps[str]:
-        """Returns the text of the summary: from the store, or made now."""
+        """Returns the text of the summary, from the store or from the summarizer."""
         try:
             found = yield from self._text_or_lease(request)
         except Exception as error:  # noqa: BLE001 - of whatever client; compactions need no lease
@@ -88,7 +88,7 @@ class _SharedSummaries:
                 return cell.content[len(_TEXT) :].decode("utf-8", "surrogatepass")
             if cell is not None and cell.version != known:
                 known, changed_at = cell.version, time.monotonic()
-            # By the clock of this worker alone: those of two machines differ.
+            # Only this worker's clock is used, because the clocks of two machines differ.
             is_left = time.monotonic() - changed_at >= _LEASE
             if cell is None or cell.content == _FREE or is_left:
                 version = None if cell is None else cell.version
@@ -105,15 +105,15 @@ class _SharedSummaries:
             if isinstance(text, str) and text.strip():
                 content = _TEXT + text.encode("utf-8", "surrogatepass")
         finally:
-            # Quick, and also where the task is cancelled and nothing can be awaited.
+            # Does not wait, because a cancelled task cannot await anything.
             lease.end(content)
         # The text is in the store even if this process ends now.
         yield from aside(lease.wait)
-        return text  # type: ignore[no-any-return] # whatever it is: the engine judges it
+        return text  # type: ignore[no-any-return] # the engine checks it
 
 
 class _Lease:
-    """Shows that this worker is making a summary, for as long as it does."""
+    """Tells other workers, by heartbeats, that this worker is making a summary."""
 
     def __init__(self, store: Any, name: str, version: str) -> None:
         self._store, self._name = store, name
@@ -124,7 +124,7 @@ class _Lease:
         self._thread.start()
 
     def end(self, content: bytes) -> None:
-        """Leaves the outcome for the others, in the thread that gave the signs of life."""
+        """Writes the outcome for the other workers, in the thread of the heartbeats."""
         self._content = content
         self._is_over.set()
 
@@ -139,7 +139,7 @@ class _Lease:
             if self._version is not None:
                 self._write(self._content)
         except Exception as error:  # noqa: BLE001 - of whatever client
-            # The lease ends by itself. The compaction raises if it needs the store.
+            # The lease expires by itself. The compaction raises an error if it needs the store.
             logger.info("error=<%s> | the summary is not shared", error)
 
     def _write(self, content: bytes) -> None:

@@ -15,8 +15,8 @@ class Entry(NamedTuple):
 
     Attributes:
         message: The message.
-        start: The first message of the log that it stands for.
-        end: The one after the last; ``start`` if it stands for none, such as a note between two.
+        start: The index of the first message of the log that it replaces.
+        end: The index after the last one; ``start`` if it replaces none, such as a note.
         copy: The digest of a message that differs from the log; None if it does not.
     """
 

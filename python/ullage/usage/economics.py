@@ -68,10 +68,10 @@ class Economics:
 
     @classmethod
     def for_model(cls, model: str, catalog: ModelCatalog | None = None) -> Economics:
-        """The prices of a model.
+        """Returns the prices of a model.
 
-        They are those of the catalog's tables, if one has the model's prices. Otherwise the factors
-        are those of the model's provider as far as they are known, and the prices are 1.
+        They come from the catalog's tables, if a table has the model. Otherwise the prices are 1,
+        and the factors are those of the model's provider, if they are known.
 
         Raises:
             PolicyError: If ``model`` is not a string.

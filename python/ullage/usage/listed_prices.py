@@ -92,16 +92,17 @@ _VERSION = re.compile(
     r"(?:[-@:](?:\d{4}-\d\d-\d\d|\d\d-\d{2,4}|\d{3,8}|v\d+(?::\d+)?|latest|default|preview|exp))+$"
 )
 
-# A model that was trained further costs more than the one that it was made of.
+# A fine-tuned model costs more than its base model.
 _TUNED = re.compile(r"(?:^|/)ft:")
 
 _SEPARATORS = re.compile(r"[-._@]")
 
 
 def listed(model: str) -> Prices | None:
-    """The listed prices of a model, by its id or a version of it; gateways' prefixes are skipped.
+    """Returns the listed prices of a model by its id, with or without a version or a prefix.
 
-    None for another model of the family: a wrong price is worse than none, which is named.
+    Returns None for another model of the family. A wrong price is worse than none, because a
+    missing price is reported.
     """
     if _TUNED.search(model):
         return None
@@ -110,6 +111,6 @@ def listed(model: str) -> Prices | None:
     if found is None:
         return None
     known, prices = found
-    # Gateways write separators differently, and what they put in front does not matter.
+    # Gateways write separators differently. Their prefixes do not matter.
     whole = _SEPARATORS.sub("", name).endswith(_SEPARATORS.sub("", known))
     return prices if whole else None

@@ -26,7 +26,7 @@ class Prices(NamedTuple):
 
     @classmethod
     def of(cls, about: Mapping[str, Any], names: tuple[str, ...]) -> Prices | None:
-        """The prices under these names, or None without those of input and output."""
+        """Returns the prices under these names; None if input or output has no price."""
         given, made, write, read = (_price(about.get(name)) for name in names)
         return None if given is None or made is None else cls(given, made, write, read)
 
@@ -37,7 +37,7 @@ class Prices(NamedTuple):
 
 
 def row_of(model: str, rows: Mapping[str, Prices]) -> tuple[str, Prices] | None:
-    """The row with the longest beginning of the id, or None; gateways' prefixes are skipped."""
+    """Returns the row with the longest beginning of the id, or None; skips gateways' prefixes."""
     exact = rows.get(model.lower())
     if exact is not None:
         return model.lower(), exact
@@ -100,7 +100,7 @@ def models_dev(content: Any) -> dict[str, Prices]:
 
 
 def litellm(content: Any) -> dict[str, Prices]:
-    """The prices in litellm's table by id."""
+    """Returns the prices in litellm's table by id."""
     names = (
         "input_cost_per_token",
         "output_cost_per_token",

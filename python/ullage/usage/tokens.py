@@ -73,9 +73,9 @@ class Usage:
         """Returns the cost at these prices of a million tokens.
 
         ``fresh * input + cached * cache_read + written * cache_write + output * output``, where
-        fresh is the input that was neither read from the cache nor written into it. A price that
-        is not known is that of plain input. Rates that rise with the size of a prompt, and what
-        some providers charge for storing a cache, are not in it.
+        fresh is the input that was neither read from the cache nor written into it. An unknown
+        price of the cache counts as that of plain input. Higher rates for long prompts, and fees
+        for storing a cache, are not included.
         """
         read = prices.input if prices.cache_read is None else prices.cache_read
         write = prices.input if prices.cache_write is None else prices.cache_write

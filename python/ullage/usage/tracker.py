@@ -134,7 +134,7 @@ class UsageTracker:
         return sum((used for (who, _), used in rows if agent in (None, who)), _NOTHING)
 
     def cost(self, session: str | None = None, agent: str | None = None) -> float:
-        """The same in US dollars, by the catalog's prices."""
+        """Returns the cost of the same usage in US dollars, at the catalog's prices."""
         rows = [(model, used) for (who, model), used in self._of(session) if agent in (None, who)]
         return sum(used.cost(self.prices(model)) for model, used in rows)
 
@@ -226,7 +226,7 @@ class UsageTracker:
         }
 
     def _rows(self, session: str) -> _Rows:
-        """The rows of a session, which becomes the newest. The lock is held."""
+        """Returns the rows of a session, which becomes the newest. The caller holds the lock."""
         rows = self._sessions.setdefault(session, {})
         self._sessions.move_to_end(session)
         while len(self._sessions) > self._most_sessions:
