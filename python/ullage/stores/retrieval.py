@@ -254,7 +254,7 @@ def at_once(store: Any, name: str, *args: Any) -> Any:
     returned = getattr(store, name)(*args)
     if inspect.isawaitable(returned):
         discard(returned)
-        raise StoreError(f"{type(store).__name__}.{name} must not have to be awaited")
+        raise StoreError(f"{type(store).__name__}.{name} is async; give a store with plain methods")
     return returned
 
 
