@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from agent_framework import Content, Message
 
+from ullage._hosts.blocks import blocks_of, text_of, with_parts
 from ullage._hosts.rows import HOST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ullage._hosts.rows import Row
 
 _ROLES = {"assistant": "assistant", "system": "system"}
@@ -37,10 +36,7 @@ class MessageCodec:
 
     def message(self, row: Row, original: Message | None) -> Message:
         """A row that the engine made or changed."""
-        content = row["content"]
-        if isinstance(content, str):
-            content = [{"type": "text", "text": content}]
-        contents = [_content(block) for block in content]
+        contents = [_content(block) for block in blocks_of(row)]
         results = [c.type == "function_result" for c in contents]
         role = "tool" if results and all(results) else row["role"]
         known = original is not None and str(original.role) == role
@@ -50,19 +46,11 @@ class MessageCodec:
 
     def dump(self, row: Row) -> Row:
         """A row as JSON-like data, without what the engine has taken out of its contents."""
-        return _mapped(row, lambda block: _content(block).to_dict())
+        return with_parts(row, lambda block: _content(block).to_dict())
 
     def load(self, row: Row) -> Row:
         """A row of such data."""
-        return _mapped(row, lambda block: Content.from_dict(block[HOST]))
-
-
-def _mapped(row: Row, content_of: Callable[[dict[str, Any]], Any]) -> Row:
-    content = row["content"]
-    if isinstance(content, str):
-        return row
-    blocks = [{**block, HOST: content_of(block)} if HOST in block else block for block in content]
-    return {**row, "content": blocks}
+        return with_parts(row, lambda block: Content.from_dict(block[HOST]))
 
 
 def _block(content: Content) -> dict[str, Any]:
@@ -94,7 +82,7 @@ def _content(block: dict[str, Any]) -> Content:
             own.call_id or "", own.name or "", arguments=block["input"]
         )
     if kind == "tool_result":
-        text = _text(block.get("content"))
+        text = text_of(block.get("content"))
         if own is not None and _returned(own) == text:
             return own
         return Content.from_function_result(block["tool_use_id"], result=text)
@@ -113,10 +101,3 @@ def _said(content: Content) -> str:
 def _returned(content: Content) -> str:
     result = content.result
     return result if isinstance(result, str) else json.dumps(result, default=str)
-
-
-def _text(content: Any) -> str:
-    """The text of a result: a string, or blocks of text."""
-    if isinstance(content, str):
-        return content
-    return "\n".join(block.get("text", "") for block in content or ())

@@ -10,6 +10,7 @@ from agent_framework import ChatMiddleware, FunctionMiddleware, FunctionTool
 from ullage import RetrievalTool
 from ullage._engine.steps import arun
 from ullage._hosts.conversations import Conversations
+from ullage._hosts.definitions import definition
 from ullage._hosts.engines import Engines
 from ullage._hosts.results import shortened
 from ullage.agent_framework.codec import MessageCodec
@@ -155,7 +156,7 @@ def _learn(conversation: Conversation, response: Any) -> None:
 
 def _definitions(tools: list[Any]) -> list[Any] | None:
     return [
-        {"name": tool.name, "description": tool.description, "input_schema": tool.parameters()}
+        definition(tool.name, tool.description, tool.parameters())
         if isinstance(tool, FunctionTool)
         else tool
         for tool in tools

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import is_
 from typing import TYPE_CHECKING, Annotated, Any
 
 from langchain.agents.middleware.types import (
@@ -20,6 +19,7 @@ from typing_extensions import TypedDict
 from ullage import RetrievalTool
 from ullage._engine.steps import Step, arun, run
 from ullage._hosts.conversations import Conversations
+from ullage._hosts.definitions import Definitions
 from ullage._hosts.engines import Engines
 from ullage._hosts.results import shortened
 from ullage.langchain.codec import MessageCodec
@@ -91,8 +91,7 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         if retrieval and self._engines.store is not None:
             self._retrieval = RetrievalTool(self._engines.store)
             self.tools = [_tool(self._retrieval)]
-        # The tools of the last request, and their definitions.
-        self._defined: tuple[list[Any], list[Any]] = ([], [])
+        self._definitions = Definitions(convert_to_openai_tool)
 
     @property
     def name(self) -> str:
@@ -131,7 +130,7 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
             reading,
             lambda messages: handler(request.override(messages=messages)),
             system=None if system is None else system.content,
-            tools=self._definitions(request.tools),
+            tools=self._definitions.of(request.tools),
         )
         answer = next((m for m in response.result if isinstance(m, AIMessage)), None)
         usage: Any = (answer and answer.usage_metadata) or {}
@@ -158,13 +157,6 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         )
         window = (getattr(model, "profile", None) or {}).get("max_input_tokens")
         return self._engines.of(name, window if isinstance(window, int) else None)
-
-    def _definitions(self, tools: list[Any]) -> list[Any] | None:
-        known, definitions = self._defined
-        if len(known) != len(tools) or not all(map(is_, known, tools)):
-            definitions = [convert_to_openai_tool(tool) for tool in tools]
-            self._defined = (list(tools), definitions)
-        return definitions or None
 
 
 # The names of the model's id in LangChain's model classes.

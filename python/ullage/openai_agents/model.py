@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from agents import FunctionTool, ModelProvider, MultiProvider
@@ -12,6 +11,7 @@ from agents.run_config import ModelInputData
 from ullage import PolicyError
 from ullage._engine.steps import arun
 from ullage._hosts.conversations import Conversations
+from ullage._hosts.definitions import Definitions
 from ullage._hosts.engines import Engines
 from ullage.openai_agents.items import ItemCodec, is_delta
 
@@ -66,8 +66,7 @@ class ContextModel(Model):
         self._model = model
         self.engine = engines.of(own if isinstance(own, str) else None, None)
         self._conversations = Conversations(ItemCodec())
-        # The tools and handoffs of the last request, and their definitions.
-        self._defined: tuple[list[Any], list[Any]] = ([], [])
+        self._definitions = Definitions(_definition)
 
     def __getattr__(self, name: str) -> Any:
         # Attributes beyond the interface, such as the name of the model in traces.
@@ -156,15 +155,8 @@ class ContextModel(Model):
         if isinstance(given, str) or ids.get("conversation_id") or ids.get("previous_response_id"):
             return None, await send(given)
         conversation, reading = self._conversations.of(self.engine, given)
-        beside = {"system": system, "tools": self._definitions(tools)}
+        beside = {"system": system, "tools": self._definitions.of(tools)}
         return conversation, await arun(conversation.exchange(reading, send, **beside))
-
-    def _definitions(self, tools: list[Any]) -> list[Any] | None:
-        known, definitions = self._defined
-        if len(known) != len(tools) or not all(map(is_, known, tools)):
-            definitions = [_definition(tool) for tool in tools]
-            self._defined = (tools, definitions)
-        return definitions or None
 
 
 class ContextProvider(ModelProvider):

@@ -26,10 +26,11 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from ullage._hosts.blocks import blocks_of, text_of, with_parts
 from ullage._hosts.rows import HOST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from ullage._hosts.rows import Row
 
@@ -72,9 +73,7 @@ class MessageCodec:
 
     def message(self, row: Row, original: Any) -> Any:
         """A row that the engine made or changed."""
-        content = row["content"]
-        if isinstance(content, str):
-            content = [{"type": "text", "text": content}]
+        content = blocks_of(row)
         if row["role"] == "assistant":
             parts = [self._part(block, TextPart) for block in content]
             known = original if isinstance(original, ModelResponse) else ModelResponse([])
@@ -89,7 +88,7 @@ class MessageCodec:
                 own if own.args_as_dict() == block["input"] else replace(own, args=block["input"])
             )
         if kind == "tool_result":
-            return self._result(block["tool_use_id"], _text(block.get("content")), own)
+            return self._result(block["tool_use_id"], text_of(block.get("content")), own)
         if own is None or (kind == "text" and block["text"] != _said(own)):
             return text(content=block["text"])
         return own
@@ -107,20 +106,11 @@ class MessageCodec:
     def dump(self, row: Row) -> Row:
         """A row as JSON-like data, without what the engine has taken out of its parts."""
         text = TextPart if row["role"] == "assistant" else UserPromptPart
-        return _mapped(row, lambda block: _dumped(self._part(block, text)))
+        return with_parts(row, lambda block: _dumped(self._part(block, text)))
 
     def load(self, row: Row) -> Row:
         """A row of such data."""
-        return _mapped(row, lambda block: _loaded(block[HOST]))
-
-
-def _mapped(row: Row, part_of: Callable[[dict[str, Any]], Any]) -> Row:
-    """A row whose blocks hold other things in the place of their parts."""
-    content = row["content"]
-    if isinstance(content, str):
-        return row
-    blocks = [{**block, HOST: part_of(block)} if HOST in block else block for block in content]
-    return {**row, "content": blocks}
+        return with_parts(row, lambda block: _loaded(block[HOST]))
 
 
 def _dumped(part: Any) -> Any:
@@ -187,10 +177,3 @@ def _said(part: Any) -> str:
 
 def _returned(part: Any) -> str:
     return str(part.model_response() if part.part_kind == _RETRY else part.model_response_str())
-
-
-def _text(content: Any) -> str:
-    """The text of a result: a string, or blocks of text."""
-    if isinstance(content, str):
-        return content
-    return "\n".join(block.get("text", "") for block in content or ())

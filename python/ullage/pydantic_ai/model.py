@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.messages import ModelResponse
@@ -12,6 +11,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 
 from ullage._engine.steps import arun
 from ullage._hosts.conversations import Conversations
+from ullage._hosts.definitions import Definitions, definition
 from ullage._hosts.engines import Engines
 from ullage.pydantic_ai.codec import MessageCodec
 
@@ -151,8 +151,7 @@ class Requests:
 
     def __init__(self) -> None:
         self._conversations = Conversations(MessageCodec())
-        # The tools of the last request, and their definitions.
-        self._defined: tuple[list[Any], list[Any]] = ([], [])
+        self._definitions = Definitions(_definition)
 
     def of(self, engine: ContextManager, messages: list[Any], parameters: Any = None) -> Request:
         """A request with these messages."""
@@ -164,26 +163,12 @@ class Requests:
         conversation, reading = self._conversations.of(engine, messages, key, before)
         beside: dict[str, Any] = {}
         if parameters is not None:
-            beside["tools"] = self._definitions(
+            beside["tools"] = self._definitions.of(
                 [*parameters.function_tools, *parameters.output_tools]
             )
             texts = [part.content for part in parameters.instruction_parts or ()]
             beside["system"] = "\n\n".join(texts) or None
         return Request(conversation, reading, before, beside)
-
-    def _definitions(self, tools: list[Any]) -> list[Any] | None:
-        known, definitions = self._defined
-        if len(known) != len(tools) or not all(map(is_, known, tools)):
-            definitions = [
-                {
-                    "name": tool.name,
-                    "description": tool.description or "",
-                    "input_schema": tool.parameters_json_schema,
-                }
-                for tool in tools
-            ]
-            self._defined = (tools, definitions)
-        return definitions or None
 
 
 def history_processor(engine: ContextManager) -> Callable[[list[Any]], Awaitable[list[Any]]]:
@@ -204,6 +189,10 @@ def history_processor(engine: ContextManager) -> Callable[[list[Any]], Awaitable
         return await requests.of(own, messages).messages()
 
     return view
+
+
+def _definition(tool: Any) -> dict[str, Any]:
+    return definition(tool.name, tool.description, tool.parameters_json_schema)
 
 
 def _is_answer(message: Any) -> bool:

@@ -12,6 +12,7 @@ GUIDES = {
     "agents": "docs/openai-agents.md",
     "pydantic_ai": "docs/pydantic-ai.md",
     "agent_framework": "docs/agent-framework.md",
+    "haystack": "docs/haystack.md",
 }
 
 

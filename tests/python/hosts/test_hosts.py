@@ -44,6 +44,7 @@ HOSTS = [
     Listed("pydantic_ai", "pydantic_ai_host", "PydanticAIHost"),
     Listed("pydantic_ai", "pydantic_ai_host", "StreamedPydanticAIHost"),
     Listed("agent_framework", "agent_framework_host", "AgentFrameworkHost"),
+    Listed("haystack", "haystack_host", "HaystackHost"),
 ]
 
 

@@ -1,0 +1,111 @@
+"""``EngineCompactor``: the compactions of an engine, for Haystack's ``CompactionHook``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ullage import BudgetError, StoreError
+from ullage._engine.logger import Logger
+from ullage._engine.steps import Step, arun, run
+from ullage._hosts.engines import Engines, without_store
+from ullage._hosts.rows import Reading
+from ullage.haystack.codec import MessageCodec
+from ullage.haystack.generator import FORMAT, split
+
+if TYPE_CHECKING:
+    from haystack.dataclasses import ChatMessage
+    from haystack.token_counters import TokenCounter
+
+    from ullage import ContextManager
+    from ullage._engine.steps import Steps
+
+logger = Logger(__name__)
+
+# Compactions for one target, if the host counts more than the engine does.
+_MOST_ATTEMPTS = 3
+
+
+class EngineCompactor:
+    """A ``Compactor`` that compacts as an engine does.
+
+        hook = CompactionHook(EngineCompactor(engine), context_window=200_000)
+        Agent(..., hooks={"before_llm": [hook]})
+
+    For agents that have a ``CompactionHook``. Its result takes the place of the run's messages. It
+    sees neither the tools, the usage nor a refusal, so prefer :class:`ContextGenerator`.
+
+    Args:
+        engine: What decides.
+
+    Raises:
+        PolicyError: If it is no engine.
+    """
+
+    def __init__(self, engine: ContextManager) -> None:
+        self._engine = Engines(engine, format=FORMAT).last
+        self._codec = MessageCodec()
+
+    def compact(
+        self, messages: list[ChatMessage], target_tokens: int, token_counter: TokenCounter
+    ) -> list[ChatMessage] | None:
+        """Returns the messages within a target by the host's count; None if nothing gets smaller.
+
+        Where the target cannot be reached, it returns as little as can be.
+        """
+        return run(self._compacted(messages, target_tokens, token_counter))
+
+    async def compact_async(
+        self, messages: list[ChatMessage], target_tokens: int, token_counter: TokenCounter
+    ) -> list[ChatMessage] | None:
+        """Does the same in an event loop."""
+        return await arun(self._compacted(messages, target_tokens, token_counter))
+
+    def to_dict(self) -> dict[str, Any]:
+        """An engine cannot be written down.
+
+        Raises:
+            TypeError: Always.
+        """
+        raise TypeError("EngineCompactor cannot be serialized: add the hook after loading the agent")
+
+    def _compacted(
+        self, messages: list[ChatMessage], target: int, counter: TokenCounter
+    ) -> Steps[list[ChatMessage] | None]:
+        prompt, history = split(messages)
+        reading = Reading(self._codec, history)
+        before = counter.count(messages=messages)
+        # The engine's tokens for one of the host's.
+        ratio = self._engine.counter.count_messages(reading.rows, format=FORMAT) / max(before, 1)
+        room, best, least = target - counter.count(messages=prompt), None, before
+        for _ in range(_MOST_ATTEMPTS):
+            rows = yield from self._within(reading, max(int(room * ratio), 1))
+            shorter = [*prompt, *reading.messages(rows)]
+            tokens = counter.count(messages=shorter)
+            if tokens < least:
+                best, least = shorter, tokens
+            if tokens <= target or not room:
+                break
+            room = max(room - (tokens - target), 0)
+        return best
+
+    def _within(self, reading: Reading, budget: int) -> Steps[list[Any]]:
+        """The rows within a budget, or as few tokens as can be."""
+        engine = self._engine
+        while True:
+            rows = list(reading.rows)
+            asked = rows, budget, True
+            try:
+                yield Step(partial(engine.compact, *asked), partial(engine.acompact, *asked))
+            except BudgetError as error:
+                if error.floor <= budget:
+                    raise
+                budget = error.floor
+            except StoreError as error:
+                if engine is not self._engine:
+                    raise
+                # The rest of the run is worth more than what the store would have kept.
+                logger.warning("error=<%s> | compacted without the store", error)
+                engine = without_store(engine, FORMAT)
+            else:
+                return rows

@@ -1,0 +1,178 @@
+"""``ContextGenerator``: every request of an agent inside its model's window."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from haystack import component
+from haystack.core.serialization import component_to_dict, default_from_dict, default_to_dict
+from haystack.dataclasses import ChatMessage, ChatRole
+from haystack.tools import ToolsType, flatten_tools_or_toolsets
+from haystack.utils.deserialization import deserialize_component_inplace
+
+from ullage import Policy, PolicyError
+from ullage._engine.calling import in_pool
+from ullage._engine.steps import arun, run
+from ullage._hosts.conversations import Conversations
+from ullage._hosts.definitions import Definitions, definition
+from ullage._hosts.engines import Engines
+from ullage.haystack.codec import MessageCodec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ullage import ContextManager
+    from ullage._engine.steps import Steps
+    from ullage.stores.protocol import Store
+
+FORMAT = "anthropic"
+# The key of the state in the metadata of an answer, which no provider gets.
+_KEY = "ullage"
+
+
+@component
+class ContextGenerator:
+    """A chat generator whose requests stay inside the window of its model.
+
+        agent = Agent(chat_generator=ContextGenerator(OpenAIChatGenerator()), tools=tools)
+
+    It sends a view of the messages (``docs/view.md``), sends a request that the provider refuses as
+    too long again, smaller, and corrects the token count by the reported usage. The agent's history
+    stays whole. After a compaction the metadata of the answer has what another process needs to
+    send the same requests.
+
+    Args:
+        chat_generator: The generator that is called.
+        engine: What decides. If not given, one with the arguments below.
+        policy: The settings, if no engine is given; those for the model if not given either.
+        store: Where removed content is kept, if no engine is given; in memory if not given either.
+        model: The id of the model, if no engine is given; that of ``chat_generator`` if not given.
+
+    Raises:
+        PolicyError: If an argument is invalid, or an engine is given together with what it has.
+    """
+
+    def __init__(
+        self,
+        chat_generator: Any,
+        engine: ContextManager | None = None,
+        *,
+        policy: Policy | None = None,
+        store: Store | None = None,
+        model: str | None = None,
+    ) -> None:
+        if not hasattr(chat_generator, "run"):
+            raise PolicyError(
+                f"chat_generator: a {type(chat_generator).__name__} is no chat generator; give the"
+                " generator of the agent"
+            )
+        engines = Engines(engine, policy=policy, store=store, model=model, format=FORMAT)
+        own = getattr(chat_generator, "model", None)
+        self.chat_generator = chat_generator
+        self.engine = engines.of(own if isinstance(own, str) else None, None)
+        self._given: dict[str, Any] = {"engine": engine, "store": store}
+        self._policy, self._model = policy, model
+        self._conversations = Conversations(MessageCodec())
+        self._definitions = Definitions(_definition)
+
+    def __getattr__(self, name: str) -> Any:
+        # `warm_up`, `close` and others, which not every generator has.
+        if name == "chat_generator" or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.chat_generator, name)
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(
+        self, messages: list[ChatMessage], tools: ToolsType | None = None, **more: Any
+    ) -> dict[str, Any]:
+        """Asks the model, with a view of the messages."""
+        return run(self._answer(messages, tools, more, self.chat_generator.run))
+
+    @component.output_types(replies=list[ChatMessage])
+    async def run_async(
+        self, messages: list[ChatMessage], tools: ToolsType | None = None, **more: Any
+    ) -> dict[str, Any]:
+        """Asks the model, with a view of the messages."""
+        ask = getattr(self.chat_generator, "run_async", None)
+        ask = ask or partial(_in_pool, self.chat_generator.run)
+        return await arun(self._answer(messages, tools, more, ask))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings. An engine and a store cannot be written down: set them after loading.
+
+        Raises:
+            PolicyError: If it was made with one of them.
+        """
+        if named := [name for name, value in self._given.items() if value is not None]:
+            raise PolicyError(f"{named[0]}: it cannot be serialized; give policy= and model= alone")
+        policy = None if self._policy is None else self._policy.to_dict()
+        inner = component_to_dict(self.chat_generator, name="chat_generator")
+        return default_to_dict(self, chat_generator=inner, policy=policy, model=self._model)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ContextGenerator:
+        """A generator with the settings of :meth:`to_dict`."""
+        given = data["init_parameters"]
+        deserialize_component_inplace(given, key="chat_generator")
+        if given.get("policy") is not None:
+            given["policy"] = Policy.from_dict(given["policy"])
+        return default_from_dict(cls, data)
+
+    def _answer(
+        self,
+        messages: list[ChatMessage],
+        tools: ToolsType | None,
+        more: dict[str, Any],
+        ask: Callable[..., Any],
+    ) -> Steps[dict[str, Any]]:
+        if tools is not None:
+            more["tools"] = tools
+        prompt, history = split(messages)
+        answers = (m.meta for m in reversed(history) if m.is_from(ChatRole.ASSISTANT))
+        before = next((meta[_KEY] for meta in answers if _KEY in meta), None)
+        conversation, reading = self._conversations.of(
+            self.engine,
+            history,
+            # Haystack passes the same objects with each request. Their rows are kept with them, so
+            # that no other message gets the number of the first.
+            key=id(history[0]) if history else None,
+            saved=before,
+        )
+        result = yield from conversation.exchange(
+            reading,
+            lambda view: ask(messages=[*prompt, *view], **more),
+            system="\n".join(message.text or "" for message in prompt) or None,
+            tools=self._definitions.of(flatten_tools_or_toolsets(tools)),
+        )
+        replies = list(result["replies"])
+        usage = replies[0].meta.get("usage") if replies else None
+        if isinstance(usage, dict):
+            conversation.observe(*_input_tokens(usage))
+        saved = conversation.saved(before)
+        if saved is not None and replies:
+            replies[0] = replace(replies[0], _meta={**replies[0].meta, _KEY: saved})
+        return {**result, "replies": replies}
+
+
+def split(messages: list[ChatMessage]) -> tuple[list[ChatMessage], list[ChatMessage]]:
+    """The system prompt that stands before the messages, and the messages."""
+    prompt = list(takewhile(lambda message: message.is_from(ChatRole.SYSTEM), messages))
+    return prompt, messages[len(prompt) :]
+
+
+async def _in_pool(ask: Callable[..., Any], **given: Any) -> Any:
+    return await in_pool(partial(ask, **given))
+
+
+def _input_tokens(usage: dict[str, Any]) -> tuple[int | None, int | None]:
+    """The input tokens, and those of them that were cached, by the names of Chat and Responses."""
+    kind = "prompt" if "prompt_tokens" in usage else "input"
+    details = usage.get(f"{kind}_tokens_details") or {}
+    return usage.get(f"{kind}_tokens"), details.get("cached_tokens")
+
+
+def _definition(tool: Any) -> dict[str, Any]:
+    return definition(tool.name, tool.description, tool.parameters)
