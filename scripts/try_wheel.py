@@ -47,6 +47,8 @@ BROUGHT = (
     "agents",
     "pydantic_ai",
     "agent_framework",
+    "haystack",
+    "crewai",
 )
 
 # The purpose of each extra.
@@ -58,6 +60,8 @@ EXTRAS = {
     "openai-agents": "from ullage.openai_agents import ContextProvider; ContextProvider()",
     "pydantic-ai": "from ullage.pydantic_ai import ContextCapability; ContextCapability()",
     "agent-framework": "from ullage.agent_framework import ContextMiddleware as M; M()",
+    "haystack": "import ullage as u, ullage.haystack as h; h.EngineCompactor(u.ContextManager())",
+    "crewai": "import ullage as u, ullage.crewai as c; c.compact_messages(u.ContextManager())",
     "cli": "import rich, shtab, ullage.cli",
     "mcp": "import ullage, ullage.mcp_server as m; m.server(ullage.MemoryStore())",
     "yaml": "import yaml, ullage.supyagent",
@@ -73,6 +77,8 @@ FIRST_PYTHON = {
     "openai-agents": (3, 11),
     "pydantic-ai": (3, 11),
     "agent-framework": (3, 11),
+    "haystack": (3, 11),
+    "crewai": (3, 11),
 }
 
 BARE = r"""

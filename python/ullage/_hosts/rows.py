@@ -47,6 +47,21 @@ class StateCodec(Protocol):
         """Returns the message of data that :meth:`dump` returned."""
 
 
+class SameRows:
+    """The codec of a host whose messages are rows, and which edits none in place."""
+
+    def row(self, message: Any) -> Row:
+        """The message."""
+        return message  # type: ignore[no-any-return]
+
+    def message(self, row: Row, original: Any) -> Any:  # noqa: ARG002 - of the protocol
+        """A message that the engine made or changed."""
+        return row
+
+    def stamp(self, message: Any) -> None:
+        """Nothing: see above."""
+
+
 class Reading:
     """A history of the host, and its rows.
 

@@ -66,7 +66,8 @@ class MessageCodec:
 
 def _dumped(content: Any) -> dict[str, Any]:
     role = ChatRole.TOOL if isinstance(content, ToolCallResult) else ChatRole.ASSISTANT
-    return ChatMessage(_role=role, _content=[content]).to_dict()
+    dumped: dict[str, Any] = ChatMessage(_role=role, _content=[content]).to_dict()
+    return dumped
 
 
 def _loaded(dumped: dict[str, Any]) -> Any:

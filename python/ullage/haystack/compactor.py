@@ -67,7 +67,7 @@ class EngineCompactor:
         Raises:
             TypeError: Always.
         """
-        raise TypeError("EngineCompactor cannot be serialized: add the hook after loading the agent")
+        raise TypeError("EngineCompactor cannot be serialized; add the hook to the loaded agent")
 
     def _compacted(
         self, messages: list[ChatMessage], target: int, counter: TokenCounter

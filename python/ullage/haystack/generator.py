@@ -84,14 +84,14 @@ class ContextGenerator:
             raise AttributeError(name)
         return getattr(self.chat_generator, name)
 
-    @component.output_types(replies=list[ChatMessage])
+    @component.output_types(replies=list[ChatMessage])  # type: ignore[untyped-decorator]
     def run(
         self, messages: list[ChatMessage], tools: ToolsType | None = None, **more: Any
     ) -> dict[str, Any]:
         """Asks the model, with a view of the messages."""
         return run(self._answer(messages, tools, more, self.chat_generator.run))
 
-    @component.output_types(replies=list[ChatMessage])
+    @component.output_types(replies=list[ChatMessage])  # type: ignore[untyped-decorator]
     async def run_async(
         self, messages: list[ChatMessage], tools: ToolsType | None = None, **more: Any
     ) -> dict[str, Any]:
@@ -110,7 +110,10 @@ class ContextGenerator:
             raise PolicyError(f"{named[0]}: it cannot be serialized; give policy= and model= alone")
         policy = None if self._policy is None else self._policy.to_dict()
         inner = component_to_dict(self.chat_generator, name="chat_generator")
-        return default_to_dict(self, chat_generator=inner, policy=policy, model=self._model)
+        written: dict[str, Any] = default_to_dict(
+            self, chat_generator=inner, policy=policy, model=self._model
+        )
+        return written
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ContextGenerator:
@@ -119,7 +122,8 @@ class ContextGenerator:
         deserialize_component_inplace(given, key="chat_generator")
         if given.get("policy") is not None:
             given["policy"] = Policy.from_dict(given["policy"])
-        return default_from_dict(cls, data)
+        read: ContextGenerator = default_from_dict(cls, data)
+        return read
 
     def _answer(
         self,

@@ -58,9 +58,7 @@ class ShortenHook:
             for at, content in enumerate(contents):
                 if not isinstance(content, ToolCallResult) or not isinstance(content.result, str):
                     continue
-                short = yield from shortened(
-                    self._engine, content.origin.tool_name, content.result
-                )
+                short = yield from shortened(self._engine, content.origin.tool_name, content.result)
                 if short is not content.result:
                     contents[at], changed = replace(content, result=short), True
             messages[place] = replace(messages[place], _content=contents)

@@ -13,7 +13,8 @@ from ullage._engine.steps import arun
 from ullage._hosts.conversations import Conversations
 from ullage._hosts.definitions import Definitions
 from ullage._hosts.engines import Engines
-from ullage.openai_agents.items import ItemCodec, is_delta
+from ullage._hosts.rows import SameRows
+from ullage.openai_agents.items import is_delta
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -65,7 +66,7 @@ class ContextModel(Model):
         own = getattr(model, "model", None)
         self._model = model
         self.engine = engines.of(own if isinstance(own, str) else None, None)
-        self._conversations = Conversations(ItemCodec())
+        self._conversations = Conversations(SameRows())
         self._definitions = Definitions(_definition)
 
     def __getattr__(self, name: str) -> Any:
@@ -216,7 +217,7 @@ def input_filter(engine: ContextManager) -> Callable[[CallModelData[Any]], Await
         engine: What decides.
     """
     # An engine of another kind is an error here rather than in a run.
-    conversations, own = Conversations(ItemCodec()), Engines(engine, format=FORMAT).last
+    conversations, own = Conversations(SameRows()), Engines(engine, format=FORMAT).last
 
     async def view(data: CallModelData[Any]) -> ModelInputData:
         given = data.model_data

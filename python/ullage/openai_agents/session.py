@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ullage import PolicyError
 from ullage._engine.files import write_whole
 from ullage._hosts.conversations import Conversations
-from ullage.openai_agents.items import ItemCodec
+from ullage._hosts.rows import SameRows
 
 if TYPE_CHECKING:
     from agents.memory import Session
@@ -44,7 +44,7 @@ class ContextSession:
         self._session = session
         self._engine = engine
         self._path = Path(path)
-        self._conversations = Conversations(ItemCodec())
+        self._conversations = Conversations(SameRows())
         self._items: list[Any] = []
         # The content of the file, or None before it was read.
         self._decided: Any = None

@@ -64,7 +64,8 @@ class AsyncGenerator(Generator):
     async def run_async(
         self, messages: list[ChatMessage], tools: list[Any] | None = None
     ) -> dict[str, Any]:
-        return self.run(messages, tools)
+        answer: dict[str, Any] = self.run(messages, tools)
+        return answer
 
 
 class HaystackAgent:

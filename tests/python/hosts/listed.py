@@ -13,6 +13,7 @@ GUIDES = {
     "pydantic_ai": "docs/pydantic-ai.md",
     "agent_framework": "docs/agent-framework.md",
     "haystack": "docs/haystack.md",
+    "crewai": "docs/crewai.md",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -12,6 +13,8 @@ from tests.python.blocks import BLOCK, ROOT, text_of
 from .listed import GUIDES, require
 
 
+# Some hosts take half a minute to import on a busy machine.
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("module", GUIDES)
 def test_the_code_of_a_guide_runs(module, tmp_path):
     require(module)
@@ -23,8 +26,10 @@ def test_the_code_of_a_guide_runs(module, tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=150,
         check=False,
+        # CrewAI sends what it counts to its makers, and offers traces.
+        env={**os.environ, "CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"},
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip().endswith("done")

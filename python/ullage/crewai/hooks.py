@@ -1,0 +1,80 @@
+"""Functions for CrewAI's hooks: results shortened on arrival, and messages compacted in place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ullage import BudgetError, UllageError
+from ullage._engine.logger import Logger
+from ullage._engine.steps import run
+from ullage._hosts.engines import Engines
+from ullage._hosts.results import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from crewai.hooks import LLMCallHookContext, ToolCallHookContext
+
+    from ullage import ContextManager
+
+logger = Logger(__name__)
+
+FORMAT = "openai"
+
+
+def shorten_result(engine: ContextManager) -> Callable[[ToolCallHookContext], str | None]:
+    """A hook that shortens the result of a tool before a crew keeps it, and stores the whole.
+
+        register_after_tool_call_hook(shorten_result(engine))
+
+    CrewAI calls a hook for every agent of the process. One for some of them is
+    ``after_tool_call(agents=["auditor"])(shorten_result(engine))``.
+
+    Args:
+        engine: What decides. Its store keeps the whole.
+
+    Raises:
+        PolicyError: If it is no engine.
+    """
+    own = Engines(engine, format=FORMAT).last
+
+    def shorten(context: ToolCallHookContext) -> str | None:
+        result = context.tool_result
+        if not isinstance(result, str):
+            return None
+        short: Any = run(shortened(own, context.tool_name, result))
+        return None if short is result else short
+
+    return shorten
+
+
+def compact_messages(engine: ContextManager) -> Callable[[LLMCallHookContext], None]:
+    """A hook that compacts the messages of a task in place before each call of the model.
+
+        register_before_llm_call_hook(compact_messages(engine))
+
+    Prefer :class:`ContextLLM`: a hook sees neither the tools, the usage nor a refusal, and what it
+    removes is gone from the task's messages too. Give the tools to the engine.
+
+    Args:
+        engine: What decides.
+
+    Raises:
+        PolicyError: If it is no engine.
+    """
+    own = Engines(engine, format=FORMAT).last
+
+    def compact(context: LLMCallHookContext) -> None:
+        messages: list[Any] = context.messages
+        try:
+            try:
+                own.compact(messages)
+            except BudgetError as error:
+                own.compact(messages, budget=error.floor)
+        except UllageError as error:
+            # CrewAI would go on without a word.
+            logger.error(  # noqa: TRY400 - the message says it all
+                "error=<%s> | the messages were left as they are", error
+            )
+
+    return compact
