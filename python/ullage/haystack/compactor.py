@@ -106,6 +106,6 @@ class EngineCompactor:
                     raise
                 # The rest of the run is worth more than what the store would have kept.
                 logger.warning("error=<%s> | compacted without the store", error)
-                engine = without_store(engine, FORMAT)
+                engine = without_store(engine)
             else:
                 return rows
