@@ -212,7 +212,7 @@ def test_what_holds_no_session_is_refused_by_name(name, content, says, tmp_path)
 def test_what_is_not_there_is_refused(tmp_path):
     with pytest.raises(UnreadableSessionError):
         read_sessions(tmp_path / "nothing.json")
-    with pytest.raises(UnreadableSessionError, match="no session of Strands and no JSON"):
+    with pytest.raises(UnreadableSessionError, match="no session of Strands, no JSON"):
         read_sessions(tmp_path)
     broken = tmp_path / "agents" / "agent_a" / "messages"
     broken.mkdir(parents=True)

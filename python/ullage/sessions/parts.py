@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ullage.sessions import buckets
+from ullage.sessions import buckets, sqlite
 from ullage.sessions.file import Problems, Session, UnreadableSessionError
 from ullage.sessions.packing import ENDINGS, unpacked_lines
 from ullage.sessions.reading import (
@@ -92,7 +92,8 @@ def sessions_in(part: SessionPart, on_unreadable: OnUnreadable | None = None) ->
     Raises:
         UnreadableSessionError: If it cannot be read or holds no messages.
     """
-    if not buckets.is_url(part.file) and Path(part.file).is_dir():
+    path = None if buckets.is_url(part.file) else Path(part.file)
+    if path is not None and (path.is_dir() or sqlite.is_database(path)):
         yield from read_session_file(part.file, on_unreadable).sessions
         return
     problems = Problems(part.file, on_unreadable)

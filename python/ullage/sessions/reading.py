@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import UllageError
-from ullage.sessions import strands, transcripts
+from ullage.sessions import sqlite, strands, transcripts
 from ullage.sessions.file import (
     Lines,
     OnUnreadable,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ullage.sessions.shapes import Shape
 
 # Suffixes of the files that are read from a folder.
-_ENDINGS = (".json", ".jsonl")
+_ENDINGS = (".json", ".jsonl", *sqlite.ENDINGS)
 _DECODER = json.JSONDecoder()
 # The byte order marks that Windows' shells write for UTF-16.
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -41,9 +41,10 @@ def read_session_file(path: str | Path, on_unreadable: OnUnreadable | None = Non
 
     A file holds a list of messages in any wire format, an object with such a list ("messages",
     "contents" or "input"), a message on each line, such an object on each line, a session of Google
-    ADK, or a transcript of Claude Code (its main chain is read) or of ullage (its view is read). It
-    may be packed by xz or gzip. A folder is a session of Strands with its agents, or is searched
-    for files.
+    ADK, a trajectory in ATIF, or a transcript of Claude Code (its main chain is read) or of ullage
+    (its view is read). It may be packed by xz or gzip. A SQLite database holds checkpoints of
+    LangGraph or sessions of the OpenAI Agents SDK. A folder is a session of Strands with its
+    agents, or is searched for files.
 
     Args:
         path: The file or the folder.
@@ -55,6 +56,8 @@ def read_session_file(path: str | Path, on_unreadable: OnUnreadable | None = Non
     """
     path = Path(path)
     try:
+        if sqlite.is_database(path):
+            return sqlite.session_file(path, Problems(str(path), on_unreadable))
         data = None if path.is_dir() else path.read_bytes()
     except (OSError, ValueError) as error:
         raise reading_error(str(path), error) from error
@@ -79,6 +82,8 @@ def session_file_of(
     found = Problems(name, on_unreadable)
     try:
         data = unpacked(name, data)
+        if data.startswith(sqlite.HEADER):
+            raise ValueError("it is a SQLite database; give its file, not packed")  # noqa: TRY301
         # Editors and shells of Windows put a mark before UTF-8.
         text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig")
         if transcripts.is_transcript(text):
@@ -140,7 +145,7 @@ def _files_in(folder: Path) -> list[Path]:
     files = sorted(file for file in folder.rglob("*") if file.is_file() and is_session_file(file))
     if not files:
         raise UnreadableSessionError(
-            str(folder), "no session of Strands and no JSON is in this folder"
+            str(folder), "no session of Strands, no JSON and no database is in this folder"
         )
     return files
 

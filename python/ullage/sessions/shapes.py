@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ullage.report.recorded import KINDS
-from ullage.sessions import adk, claude_code
+from ullage.sessions import adk, atif, claude_code
 from ullage.sessions.file import Lines
 
 if TYPE_CHECKING:
@@ -125,6 +125,8 @@ def _of_object(value: Any) -> tuple[str, list[Any], Callable[[list[Any]], Any] |
     _refuse_langchain(value)
     if adk.is_session(value):
         return "a session of Google ADK", adk.contents(value), None
+    if atif.is_trajectory(value):
+        return "an ATIF trajectory", atif.messages(value), None
     field = next((field for field in _FIELDS if isinstance(value.get(field), list)), None)
     if field is not None:
         return "an object with messages", value[field], lambda other: {**value, field: other}
