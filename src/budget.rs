@@ -51,7 +51,7 @@ impl Budget {
             return Err(Error::NoRoom {
                 taken: fixed.saturating_add(policy.reserve_output),
                 problem: format!(
-                    "what stands beside the messages takes {} tokens, and {} are reserved for the answer: nothing is \
+                    "the system prompt and the tools take {} tokens, and {} are reserved for the answer: nothing is \
                      left of a window of {}",
                     thousands(fixed),
                     thousands(policy.reserve_output),

@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::numbers::thousands;
 
-/// Characters of a name, an id or a path of the caller's that an error quotes: it may be a whole output by mistake.
+/// The most characters of a caller's name, id or path that an error quotes. The caller may give a whole output by mistake.
 const SHOWN: usize = 80;
 
 /// Returns the part of a text that an error quotes.
@@ -17,8 +17,8 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Characters of a longer text at its beginning and at its end that an error keeps: a problem may quote a regular
-/// expression or the host's own error, which have no bound.
+/// Characters that an error keeps of the beginning and of the end of a long text. A problem may quote a regular expression
+/// or the host's own error, which may be long.
 const BEGINNING: usize = 700;
 const END: usize = 300;
 
@@ -36,7 +36,7 @@ fn bounded(text: &str) -> Cow<'_, str> {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// The same error, said of the message at `index`, if it is about a value and not yet about a message.
+    /// Returns the error with the index of its message, if it does not have one yet.
     pub(crate) fn at(self, index: usize) -> Error {
         match self {
             Error::Conversation { problem, remedy } => Error::Message { index, problem, remedy },
@@ -44,8 +44,8 @@ impl Error {
         }
     }
 
-    /// The same error where the caller's list is another than the one that was read: `places` has the index in it of each
-    /// message that was read, `None` for one that is not in it. Messages with one place are one.
+    /// Returns the error with indices in the caller's list, if another list was read. `places` has the caller's index of each
+    /// message that was read, or `None` for a message that the caller does not have. Messages with the same index are one.
     #[must_use]
     pub fn in_list(self, places: &[Option<usize>]) -> Error {
         let place = |index: usize| places.get(index).copied().flatten();
@@ -83,7 +83,7 @@ pub enum Error {
     Budget {
         /// Tokens that may be used.
         budget: usize,
-        /// Tokens of the window that reports have shown beside the messages, and so are not in the budget.
+        /// Tokens that the provider's reports have shown beside the messages. The budget does not include them.
         learned: usize,
         /// Tokens that cannot be removed.
         floor: usize,
@@ -104,7 +104,7 @@ pub enum Error {
         remedy: String,
     },
 
-    /// A message is not what its wire format asks for.
+    /// A message is not valid in its wire format.
     #[error("message {index}: {}; {}", bounded(problem), bounded(remedy))]
     Message {
         /// Index of the message in the caller's list.
@@ -137,7 +137,7 @@ pub enum Error {
         problem: String,
     },
 
-    /// Settings of a policy are unknown, out of their range, or contradict each other: all of them.
+    /// Settings of a policy are unknown, out of their range, or contradict each other. The error has all of them.
     #[error("{}", listed(problems))]
     Settings {
         /// The problem of each wrong setting.
@@ -208,17 +208,21 @@ fn kept_free(learned: usize) -> String {
     if learned == 0 {
         return String::new();
     }
-    format!(" ({} more are kept free for what the provider has reported beside the messages)", thousands(learned))
+    format!(" ({} more are kept free, because the provider counts them beside the messages)", thousands(learned))
 }
 
-/// The largest of these messages in words.
+/// Lists the largest of these messages, for people.
 fn largest(messages: &[(usize, usize)]) -> String {
     /// More would hide the largest.
     const NAMED: usize = 4;
     let name = |(message, tokens): &(usize, usize)| format!("message {message} ({} tokens)", thousands(*tokens));
     let mut parts: Vec<String> = messages.iter().take(NAMED).map(name).collect();
     if messages.len() > NAMED {
-        parts.push(format!("{} smaller ones", thousands(messages.len() - NAMED)));
+        let others = messages.len() - NAMED;
+        parts.push(format!("{} smaller {}", thousands(others), if others == 1 { "message" } else { "messages" }));
     }
-    parts.join(", ")
+    match parts.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => parts.concat(),
+    }
 }

@@ -330,7 +330,9 @@ class ContextManager:
         if session is None:
             kind: Callable[..., View] = View
         elif state is not None:
-            raise PolicyError("give a `state` or a `session`, not both: the session has its state")
+            raise PolicyError(
+                "give a `state` or a `session`, not both: a session keeps its own state"
+            )
         else:
             kind = partial(SessionView, store=self._store, session=session)
         promised = self._append_only if append_only is None else append_only

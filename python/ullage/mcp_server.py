@@ -38,7 +38,7 @@ def server(store: Store, *, writes: bool = False, limit: int = DEFAULT_LIMIT) ->
         limit: The most characters of an answer. The default is about 5,000 tokens.
     """
     tools = _Tools(store, writes=writes, limit=limit)
-    made = MCPServer("ullage", instructions="Reads back what was removed from a conversation.")
+    made = MCPServer("ullage", instructions="Reads removed content of a conversation back.")
     for function, description in (
         (tools.retrieve, DESCRIPTION),
         (tools.search, "Search all stored outputs for a regular expression (no look-around)."),
@@ -105,5 +105,5 @@ async def _awaited(value: Any) -> Any:
 
 
 _COMPRESS = "Shorten a long text, such as a log, to the lines that matter."
-_STORES = " The whole is stored, and the answer names its reference."
-_STORES_NOT = " The whole is not stored: this server only reads."
+_STORES = " The whole text is stored, and the answer names its reference."
+_STORES_NOT = " The whole text is not stored, because this server only reads."

@@ -394,7 +394,7 @@ class View:
 
     def _smaller(self, tokens: int | None) -> Steps[list[Any]]:
         if self._last is None:
-            raise MessageError("no request was made that could have been refused")
+            raise MessageError("no request was made yet, so none can be refused")
         before, ceiling = self.tokens, self._core.ceiling
         self._core.refused(tokens)
         try:
@@ -421,7 +421,7 @@ def _read_state(state: Any) -> tuple[dict[str, Any], list[Any]]:
         try:
             state = json.loads(state)
         except ValueError as error:
-            raise MessageError(f"the state of a view is no JSON: {error}") from error
+            raise MessageError(f"the state of a view is not JSON: {error}") from error
     if isinstance(state, dict) and state.keys() == {_VIEW, _MESSAGES}:
         view, messages = state[_VIEW], state[_MESSAGES]
         if isinstance(view, dict) and isinstance(messages, list):

@@ -140,7 +140,7 @@ impl PyFileStore {
     ) -> PyResult<PyClassInitializer<PyFileStore>> {
         // The folder is absolute, in case the program changes its working directory.
         let folder = std::path::absolute(&folder).map_err(|error| Error::Store {
-            problem: format!("'{}' names no folder: {error}", folder.display()),
+            problem: format!("'{}' is not the path of a folder: {error}", folder.display()),
             remedy: "give the path of a folder".to_owned(),
         })?;
         let retention = (keep.map(|keep| keep.0), clean_above.map(|above| above.0));

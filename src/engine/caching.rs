@@ -49,7 +49,7 @@ impl CacheAnswer {
     }
 }
 
-/// Why `plan`, which could wait, should wait: it would not pay back in time. `None` where it should not.
+/// Returns the reason to postpone a plan that can wait: it would not pay back in time. `None` if it should not wait.
 pub(super) fn reason_to_wait(plan: &Plan, policy: &Policy) -> Option<String> {
     let fits = plan.tokens_before <= plan.budget.limit;
     if plan.edits.is_empty() || !fits {
@@ -60,9 +60,9 @@ pub(super) fn reason_to_wait(plan: &Plan, policy: &Policy) -> Option<String> {
     match (requests, cost.pays_back_after) {
         (Some(_), _) => None,
         (None, Some(requests)) => Some(format!(
-            "a compaction would pay back after {requests} requests, and so waits until it must: {} is the most",
+            "a compaction would pay back only after {requests} requests, more than {}: it waits until it must",
             policy.pay_back_within
         )),
-        (None, None) => Some("a compaction would never pay back, and so waits until it must".to_owned()),
+        (None, None) => Some("a compaction would never pay back: it waits until it must".to_owned()),
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn shortfall(plan: &Plan, summary: usize, policy: &Policy) -> Option<
     }
     let saved = plan.tokens_before.saturating_sub(after);
     Some(format!(
-        "a compaction saves {} of {} tokens, and {} are the least that is worth it",
+        "a compaction saves {} of {} tokens, fewer than the {} that make it worthwhile",
         thousands(saved),
         thousands(plan.tokens_before),
         thousands(share(plan.tokens_before, PROGRESS)),

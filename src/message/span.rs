@@ -61,16 +61,16 @@ impl FromIterator<Span> for Spans {
 impl TryFrom<Vec<Span>> for Spans {
     type Error = &'static str;
 
-    /// The spans of data that anybody may have written: each begins where the one before it ends or later, and the parts of
-    /// its entries begin in their order.
+    /// Reads spans from data that may be wrong. Each span must begin at or after the end of the one before it, and the parts
+    /// of its entries must be in order.
     fn try_from(spans: Vec<Span>) -> Result<Spans, &'static str> {
         let mut end = 0;
         for span in &spans {
             if span.first < end || !span.later.is_sorted() {
-                return Err("the messages do not stand in their order");
+                return Err("the messages are not in order");
             }
             let after = span.first.checked_add(1).and_then(|first| first.checked_add(span.later.len()));
-            end = after.ok_or("a message stands beyond every list")?;
+            end = after.ok_or("an index of a message is too large for any list")?;
         }
         Ok(Spans(spans))
     }

@@ -13,18 +13,18 @@ const REPLAY: &str = "replay";
 const FINGERPRINT_DIGITS: usize = 32;
 
 /// Advice for data that is not a plan.
-const REMEDY: &str = "give what `to_dict` of a plan gave, unchanged, or make a new plan";
+const REMEDY: &str = "give the dict of `Plan.to_dict` unchanged, or make a new plan";
 
 impl Plan {
-    /// The plan that [`Plan::to_json`] wrote: equal to that one. Only `replay` is read; the rest is for
-    /// programs. Whether its places are those of a conversation is seen when it is applied. O(length).
+    /// Reads a plan that [`Plan::to_json`] wrote, and returns an equal one. Only `replay` is read; the rest is for programs.
+    /// The indices are checked against a conversation when the plan is applied. O(length).
     ///
     /// # Errors
-    /// `Policy` if it is anything else, with the key that is wrong.
+    /// `Policy` with the wrong key if the value is not such a plan.
     pub fn from_json(value: &Value) -> Result<Plan> {
         let fields = match value.get(REPLAY) {
             Some(Value::Object(fields)) => fields,
-            Some(_) => return Err(refusal(REPLAY, "it is no object")),
+            Some(_) => return Err(refusal(REPLAY, "it is not an object")),
             None => return Err(refusal(REPLAY, "it is missing")),
         };
         let plan = Plan {
@@ -75,7 +75,7 @@ fn field<T: DeserializeOwned>(fields: &Map<String, Value>, name: &str) -> Result
 fn list<T: DeserializeOwned>(fields: &Map<String, Value>, name: &str) -> Result<Vec<T>> {
     let elements: Vec<&Value> = match fields.get(name) {
         Some(Value::Array(elements)) => elements.iter().collect(),
-        Some(_) => return Err(refusal(&format!("{REPLAY}.{name}"), "it is no list")),
+        Some(_) => return Err(refusal(&format!("{REPLAY}.{name}"), "it is not a list")),
         None => return Err(refusal(&format!("{REPLAY}.{name}"), "it is missing")),
     };
     let elements = elements.into_iter().enumerate();

@@ -32,7 +32,7 @@ impl Plan {
             return Err(("edits".to_owned(), "they are not in the order of the messages"));
         }
         if let Some(index) = self.contradiction() {
-            return Err((format!("edits[{index}]"), "another edit is about the same"));
+            return Err((format!("edits[{index}]"), "another edit changes the same content"));
         }
         for (index, artifact) in self.artifacts.iter().enumerate() {
             let known = match &artifact.source {
@@ -47,13 +47,13 @@ impl Plan {
         let room = self.budget.limit.saturating_sub(self.tokens_after);
         match self.pending {
             Some(pending) if !pending.fits(&self.edits, room) => {
-                Err(("pending".to_owned(), "no edit has a note for it, or the budget no room"))
+                Err(("pending".to_owned(), "no edit has a note for the summary, or the budget has no room for it"))
             }
             _ => Ok(()),
         }
     }
 
-    /// The first edit that is about what another one changes too. Its messages are known.
+    /// Returns the first edit that changes the same content as another one. The messages of all edits exist.
     fn contradiction(&self) -> Option<usize> {
         let mut removed = vec![false; self.spans.messages()];
         for (index, edit) in self.edits.iter().enumerate() {

@@ -90,9 +90,9 @@ pub fn render<T: Text + Sync>(working_copy: &WorkingCopy<'_, T>, with: &Renderin
     }
     let asked = with.urgency == Urgency::Hard || !plan.edits.is_empty() || plan.tokens_before > with.budget.high;
     if asked && plan.tokens_after > with.budget.low {
-        let most = occupant_of(working_copy).map(|most| format!("; most of it: {most}")).unwrap_or_default();
+        let most = occupant_of(working_copy).map(|most| format!("; the largest: {most}")).unwrap_or_default();
         plan.warnings.push(format!(
-            "more stays than the low mark of {}: what is left is pinned, recent or too small to shorten{most}",
+            "the messages stay above the low mark of {} tokens: the rest is pinned, recent or too small to shorten{most}",
             thousands(with.budget.low)
         ));
     }
@@ -100,7 +100,7 @@ pub fn render<T: Text + Sync>(working_copy: &WorkingCopy<'_, T>, with: &Renderin
         let staying = working_copy.message_count();
         if staying > most {
             plan.warnings.push(format!(
-                "{} messages stay, over the {} wanted: the others are pinned or recent",
+                "{} messages stay, more than the limit of {}: they are pinned or recent",
                 thousands(staying),
                 thousands(most)
             ));

@@ -27,12 +27,12 @@ impl StageName {
     pub fn reason(self) -> &'static str {
         match self {
             StageName::Offload => "an older tool result; its preview and reference stay",
-            StageName::Compress => "a long tool result; what is needed most in it stays",
-            StageName::Prune => "what is superseded; a line stays that says so",
-            StageName::Window => "the oldest messages that may go",
-            StageName::Digest => "the lines most likely needed of what goes",
-            StageName::Summarize => "what was in the messages that went",
-            StageName::Trim => "the last level: what must stay, since nothing else was enough",
+            StageName::Compress => "a long tool result; its most useful lines stay",
+            StageName::Prune => "superseded content; a line that says so stays",
+            StageName::Window => "the oldest messages that may be removed",
+            StageName::Digest => "the most useful lines of the removed messages",
+            StageName::Summarize => "a summary of the removed messages",
+            StageName::Trim => "the last level: messages that must stay, because nothing else was enough",
         }
     }
 

@@ -109,7 +109,7 @@ fn unknown<'a>(reference: &Reference, known: impl Iterator<Item = &'a str>) -> E
 /// The nearest of the stored references, as the remedy of an error.
 fn nearest_in_words<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let nearest = nearest(wanted, known);
-    (!nearest.is_empty()).then(|| format!("the nearest that are stored: {}", nearest.join(", ")))
+    (!nearest.is_empty()).then(|| format!("the nearest stored references: {}", nearest.join(", ")))
 }
 
 fn collision(reference: &Reference) -> Error {

@@ -56,7 +56,7 @@ impl Reference {
         }
         Err(Error::Store {
             problem: format!("'{}' is not a reference", shown(text)),
-            remedy: "use a reference as it stands in the conversation, such as read_file-3f9a0b12c4d5e6f7".to_owned(),
+            remedy: "copy a reference from the conversation, such as read_file-3f9a0b12c4d5e6f7".to_owned(),
         })
     }
 

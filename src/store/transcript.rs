@@ -162,8 +162,8 @@ impl Transcript {
             .and_then(|()| disk::sync_folder(folder));
         written.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::Store {
-                problem: format!("{} is there already", to.display()),
-                remedy: "export to a name that is free".to_owned(),
+                problem: format!("{} already exists", to.display()),
+                remedy: "export to a new file".to_owned(),
             },
             _ => failed("write", to, &error),
         })
@@ -197,7 +197,7 @@ fn lock(file: &File, path: &Path) -> Result<()> {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(Error::Store {
             problem: format!("{} is open already, here or in another process", path.display()),
-            remedy: "close it there first, or keep a log for each".to_owned(),
+            remedy: "close it there first, or use a separate file for each".to_owned(),
         }),
         Err(TryLockError::Error(error)) => Err(Error::Store {
             problem: format!("{} cannot be locked: {error}", path.display()),

@@ -94,10 +94,10 @@ impl<M> View<M> {
         State { version: VERSION, landmarks, ceiling: self.ceiling, refusals: self.refusals, budgets }
     }
 
-    /// The view that this data says. `message` gives the messages that are not in the history by their places.
+    /// Restores a view from its state. `message` returns a message that is not in the history, by its index in the state.
     ///
     /// # Errors
-    /// `Conversation` if no view wrote it.
+    /// `Conversation` if this is not the state of a view.
     pub fn restored(state: &State, message: impl Fn(usize) -> Option<M>) -> Result<View<M>> {
         if state.version != VERSION {
             return Err(not_a_state(&format!("it is of version {}, not {VERSION}", state.version)));
@@ -107,10 +107,10 @@ impl<M> View<M> {
         }
         let shown = |shown: &ShownState, known: usize| match shown {
             ShownState::Entry(entry) if *entry < known => Ok(ShownMessage::Entry(*entry)),
-            ShownState::Entry(entry) => Err(not_a_state(&format!("entry {entry} is not in what its block stands for"))),
+            ShownState::Entry(entry) => Err(not_a_state(&format!("entry {entry} is outside the messages of its block"))),
             ShownState::Message(place) => message(*place)
                 .map(ShownMessage::Made)
-                .ok_or_else(|| not_a_state(&format!("there is no message {place} beside it"))),
+                .ok_or_else(|| not_a_state(&format!("message {place}, which is stored beside it, is missing"))),
         };
         let mut tracks = Vec::with_capacity(state.budgets.len());
         for BudgetState { budget, compactions } in &state.budgets {
@@ -158,15 +158,15 @@ fn digest(hex: &str) -> Result<u128> {
     u128::from_str_radix(hex, 16).map_err(|_| not_a_state(&format!("{hex:?} is not a digest")))
 }
 
-/// The error about a state that was made of another history.
+/// Returns the error about a state that belongs to another history.
 pub fn of_another() -> Error {
     Error::Conversation {
-        problem: "the state of the view belongs to another history: no message of that one is in this one".to_owned(),
-        remedy: "give the history that it was made of, or open a view without a state".to_owned(),
+        problem: "the state of the view belongs to another history: no message of that history is in this one".to_owned(),
+        remedy: "give the history of that state, or open a view without a state".to_owned(),
     }
 }
 
-/// The error about data that is no state of a view.
+/// Returns the error about data that is not the state of a view.
 pub fn not_a_state(problem: &str) -> Error {
     Error::Conversation {
         problem: format!("this is not the state of a view: {problem}"),

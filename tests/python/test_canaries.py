@@ -221,7 +221,7 @@ def test_an_error_of_a_store_that_quotes_its_content_is_told_by_its_class(store,
             ask()
         ears.note(caught.value)
     said = ears.all()
-    assert "ValueError, which quotes what was given to it" in said
+    assert "ValueError, whose text quotes its input" in said
     assert CANARY not in said
 
 
@@ -254,7 +254,7 @@ def test_an_error_of_a_summarizer_that_quotes_its_request_is_told_by_its_class(
             ask()
         ears.note(caught.value)
     said = ears.all()
-    assert "ValueError, which quotes what was given to it" in said
+    assert "ValueError, whose text quotes its input" in said
     assert CANARY not in said
 
 

@@ -117,7 +117,7 @@ def test_what_an_agent_writes_meanwhile_is_not_lost(tmp_path, monkeypatch, capsy
 
     monkeypatch.setattr(ullage.ContextManager, "compact", slowly)
     assert main(["compact", "-i", str(file), *SMALL]) == 2
-    assert "was changed while it was read" in capsys.readouterr().err
+    assert "another program changed" in capsys.readouterr().err
     assert file.read_text() == lines(MESSAGES) + '{"role": "assistant", "content": "I go on."}\n'
 
 

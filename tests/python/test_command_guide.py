@@ -43,7 +43,7 @@ def test_the_commands_of_the_guide_run(tmp_path, monkeypatch):
     assert len(codes) >= 12
     assert {line.split()[1] for line, code in codes.items() if code == 1} == {"status", "plan"}
     assert "07:50 query took" in shown
-    assert "the oldest messages that may go" in shown
+    assert "the oldest messages that may be removed" in shown
 
 
 def test_the_guide_names_every_command():

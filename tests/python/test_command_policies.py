@@ -145,9 +145,9 @@ def test_a_single_fault_is_named(name, text, says, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("a.txt", b"", "ends in .toml, .yaml or .json"),
+        ("a.txt", b"", "must end in .toml, .yaml or .json"),
         ("none.toml", None, "No such file"),
-        ("a.json", b"[]", "a list, and no settings"),
+        ("a.json", b"[]", "a list, not settings"),
         ("a.json", b"\xff", "utf-8"),
         ("a.json", b"[" * 100_000, "recursion"),
     ],

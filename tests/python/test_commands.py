@@ -112,7 +112,7 @@ def test_a_plan_is_short_and_explains_itself(file):
     assert short[1].splitlines()[0] == full[1].splitlines()[0]
     assert short[1].splitlines()[-1] == full[1].splitlines()[-1]
     assert "why" not in short[1]
-    assert "the oldest messages that may go" in full[1]
+    assert "the oldest messages that may be removed" in full[1]
     plan = json.loads(inside("plan", file, *SMALL, "--json")[1])
     assert ullage.Plan.from_dict(plan).tokens_before == plan["tokens_before"]
     assert inside("plan", file) == (0, inside("plan", file)[1], "")
@@ -129,12 +129,12 @@ def test_status_says_what_takes_the_room(file):
     _, out, _ = inside("status", file, *SMALL)
     assert largest.startswith("message ")
     assert "characters" in largest or "result" in largest
-    assert out.rstrip().endswith(f"The most room: {largest}.")
+    assert out.rstrip().endswith(f"The largest: {largest}.")
     assert largest not in inside("status", file, *SMALL, "--tokens")[1]
     assert "most room" not in inside("status", file)[1], "no message takes a tenth of the budget"
     file.write_text("[]")
     assert json.loads(inside("status", file, "--json", "--format", "openai")[1])["largest"] is None
-    assert "The most room" not in inside("status", file, "--format", "openai")[1]
+    assert "The largest" not in inside("status", file, "--format", "openai")[1]
 
 
 def test_budget_pins_and_what_stands_beside_are_heeded(file, tmp_path):
@@ -196,7 +196,7 @@ def test_without_a_command_the_help_is_printed():
         (["plan", "FILE", "--pin", "999"], "names no message"),
         (["plan", "FILE", "--policy", "unheard-of"], "there is no preset 'unheard-of'"),
         (["plan", "FILE", "--policy", "nothing.toml"], "No such file"),
-        (["plan", "FILE", "--policy", "FILE"], "list, and no settings"),
+        (["plan", "FILE", "--policy", "FILE"], "list, not settings"),
         (["plan", "FILE", "--set", "window"], "setting=value"),
         (["plan", "FILE", "--set", "window=-1"], "window"),
         (["plan", "FILE", "--set", "hihg=1"], "hihg"),

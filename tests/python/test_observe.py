@@ -86,7 +86,7 @@ def test_a_refusal_says_that_room_was_learned():
     long = [{"role": "user", "content": "Find the fault." + WORDS * 1_000}]
     for _ in range(3):
         engine.observe(long, true_size(long))
-    with pytest.raises(ullage.BudgetError, match="kept free for what the provider has reported"):
+    with pytest.raises(ullage.BudgetError, match="kept free, because the provider counts them"):
         engine.compact(long, pins=[0])
 
 

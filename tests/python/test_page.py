@@ -166,10 +166,10 @@ def test_a_page_is_bounded_whatever_is_stored(tmp_path, monkeypatch):
     assert more > 0
     counted = [int(n) for n in re.findall(r"and (\d+) more pieces?, which the store has", page)]
     assert sum(counted) == more
-    assert "larger than the 15,000 bytes that a piece may take" in page
+    assert "larger than 15,000 bytes, the limit for a piece" in page
     monkeypatch.setattr(pieces_of_a_page, "MOST_OF_A_PIECE", 1_000_000)
     page = recorder.html(folder=tmp_path)
-    assert page.count("the pieces above fill the 100 bytes for all of them") == 4
+    assert page.count("the pieces above take 100 bytes, the limit") == 4
     assert len(page) < 60_000
 
 
@@ -200,7 +200,7 @@ class Binary(Awaited):
     ("store", "says"),
     [
         (None, "No store was given"),
-        (Awaited(), "has to be awaited"),
+        (Awaited(), "The store is async"),
         (Broken(), "&lt;b&gt;gone&lt;/b&gt;"),
         (Odd(), "returned an int, not bytes"),
         (Binary(), "Not text."),

@@ -91,7 +91,7 @@ def test_a_budget_that_cannot_be_kept_is_found(file):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--context", "80000"], "no session reaches 80,000 tokens"),
+        (["--context", "80000"], "no session has 80,000 tokens"),
         (["--policy", "unheard-of"], "there is no preset 'unheard-of'"),
         (["--grid", "high"], "setting=value"),
         (["--grid", "hihg=1"], "hihg"),

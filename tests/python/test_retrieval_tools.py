@@ -126,7 +126,7 @@ def test_a_picture_is_described_and_never_garbled(read):
 
 def test_an_unknown_reference_is_answered_with_the_nearest(read):
     for wrong in ("bash-00000000000000ab", "bash-00000000000000a", "bash"):
-        with pytest.raises(ullage.StoreError, match=rf"nearest that are stored: {LOG}"):
+        with pytest.raises(ullage.StoreError, match=rf"nearest stored references: {LOG}"):
             read.retrieve(wrong)
 
 
@@ -312,7 +312,7 @@ def test_a_store_that_gives_no_bytes_or_has_no_list_says_so():
     with pytest.raises(ullage.StoreError, match=r"KeyError: 'bash-00000000000000ff'$"):
         ullage.retrieve(store, "bash-00000000000000ff")
     store.get = lambda _: "text"
-    with pytest.raises(ullage.StoreError, match="gave a str, not bytes"):
+    with pytest.raises(ullage.StoreError, match="returned a str, not bytes"):
         ullage.retrieve(store, LOG)
     store.get = lambda _: bytearray(b"bytes")
     assert ullage.retrieve(store, LOG).endswith("bytes")

@@ -207,9 +207,7 @@ def test_errors_say_what_was_wrong(tmp_path, path):
         assert transcript.path == str(path)
         transcript.append(said(0))
         transcript.export(os.fsencode(tmp_path / "copy"))
-        with pytest.raises(
-            ullage.StoreError, match="is there already; export to a name that is free"
-        ):
+        with pytest.raises(ullage.StoreError, match="already exists; export to a new file"):
             transcript.export(tmp_path / "copy")
     (tmp_path / "link").symlink_to(path)
     with pytest.raises(ullage.StoreError, match="symbolic link; open the file"):

@@ -144,8 +144,8 @@ class ArtifactWriter:
     def _refuse(self, awaitable: Awaitable[Any]) -> None:
         discard(awaitable)
         raise StoreError(
-            f"{type(self.store).__name__}.put has to be awaited; call the method of the same name"
-            " with an a in front, such as acompact"
+            f"{type(self.store).__name__}.put is async; call the async method instead, such as"
+            " acompact or ashrink"
         )
 
     async def _awaited(self, artifact: Artifact, awaitable: Awaitable[Any]) -> Any:
@@ -177,7 +177,7 @@ class ArtifactWriter:
         reference, _, content = artifact
         return StoreError(
             f"{type(self.store).__name__} could not keep {reference}: {said(error, content)};"
-            " the conversation is as it was"
+            " the conversation is unchanged"
         )
 
 

@@ -76,7 +76,7 @@ class BackgroundSummary:
     def _answer(self) -> Answer:
         if not self.done:
             # A task of this thread's loop could not be waited for.
-            return Answer(None, "it was not done in time", late=not self._is_ours())
+            return Answer(None, "it was not finished in time", late=not self._is_ours())
         try:
             return self._future.result()
         except CancelledError:

@@ -222,7 +222,9 @@ class Compactor:
         """Records and logs a compaction that began at ``start``."""
         report = _report(plan, chosen, start)
         for warning in report.warnings:
-            logger.info("budget=<%d>, warning=<%s> | not all as wished", report.budget, warning)
+            logger.info(
+                "budget=<%d>, warning=<%s> | the compaction has a warning", report.budget, warning
+            )
         for repair in report.repairs:
             logger.info("repair=<%s> | the messages were repaired", repair)
         if plan.is_empty and not report.repairs:

@@ -76,7 +76,7 @@ def parse(path: Path, text: str, ending: str | None = None) -> dict[str, Any]:
     # An empty file of YAML: every setting has its default.
     settings = {} if settings is None else settings
     if not isinstance(settings, dict):
-        raise PolicyFileError(f"{path}: it holds a {type(settings).__name__}, and no settings")
+        raise PolicyFileError(f"{path}: it holds a {type(settings).__name__}, not settings")
     return settings
 
 

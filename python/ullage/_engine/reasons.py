@@ -24,7 +24,7 @@ def said(error: BaseException, given: str | bytes = "") -> str:
         text = ""
     name = type(error).__name__
     if given and _quotes(text[:_LONGEST], given[:_LOOKED_THROUGH]):
-        return f"{name}, which quotes what was given to it"
+        return f"{name}, whose text quotes its input"
     return one_line(f"{name}: {text}" if text else name)
 
 

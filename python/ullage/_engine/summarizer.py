@@ -213,7 +213,7 @@ class Asker:
         if self._summarizer is None or request is None:
             return self._nothing(NOBODY, None)
         if self in _asking.get():
-            return Answer(None, "the summarizer itself asked for one")
+            return Answer(None, "the summarizer itself started the compaction")
         text = self._remembered.get(_key(request))
         return None if text is None else Answer(text)
 
@@ -228,7 +228,7 @@ class Asker:
             if isinstance(error, OutOfTimeError):
                 return self._nothing(f"no answer within {patience:.3g} seconds", error)
             if isinstance(error, SelfCancelledError):
-                return self._nothing("it raised CancelledError, and nobody had cancelled it", error)
+                return self._nothing("it raised CancelledError without being cancelled", error)
             return self._nothing(said(error, str(request)), error)
         if not issubclass(type(returned), str):
             if inspect.isawaitable(returned):
@@ -266,8 +266,8 @@ class Asker:
         if not self._has_warned:
             self._has_warned = True
             warn(
-                f"the summarizer gave no summary: {reason}; ullage wrote one without it. Repair the"
-                " summarizer, or set Policy(summaries='required') for an error in its place"
+                f"the summarizer gave no summary: {reason}; ullage wrote one without it. Fix the"
+                " summarizer, or set Policy(summaries='required') to get an error instead"
             )
 
 

@@ -44,7 +44,9 @@ class Engines:
         named = [name for name, value in given.items() if value is not None]
         require_engine(engine)
         if engine is not None and named:
-            raise PolicyError(f"{named[0]}: the engine has its own; give one of them")
+            raise PolicyError(
+                f"{named[0]}: the engine has its own; give either engine or {named[0]}"
+            )
         self._given = engine
         self._policy, self._model, self._format = policy, model, format
         self.store = engine.store if engine is not None else store or MemoryStore()

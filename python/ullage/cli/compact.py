@@ -36,8 +36,8 @@ def add_to(commands: Any) -> None:
         "compact",
         "bring a conversation inside its budget",
         "Compacts a conversation and writes it in the form that it was read in. A report goes to"
-        " standard error. With --store, `ullage retrieve` reads back all that was removed. Without"
-        " it, what was removed is lost, so --in-place then needs --force.",
+        " standard error. With --store, `ullage retrieve` reads removed content back. Without it,"
+        " removed content is lost, so --in-place then needs --force.",
         run,
         found="",
     )
@@ -45,7 +45,7 @@ def add_to(commands: Any) -> None:
     add_output(parser)
     add_planning(parser)
     add_format(parser)
-    add_json(parser, "print an object with the report, and the messages unless a file gets them")
+    add_json(parser, "print an object with the report, and with the messages if no file gets them")
     parser.add_argument("-q", "--quiet", action="store_true", help="print no report")
     add_engine(parser)
 

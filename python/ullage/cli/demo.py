@@ -29,8 +29,8 @@ def add_to(commands: Any) -> None:
         "demo",
         "show ullage at work on a made-up conversation",
         f"An agent reads {_FILES} log files in a window of {_WINDOW:,} tokens. Prints the sizes of"
-        " its requests, the beginning of the last one, and if the answer of the agent's question,"
-        " in a file that was removed long before, is still there.",
+        " its requests, the beginning of the last one, and whether the answer to its question, in a"
+        " file that was removed long before, is still there.",
         run,
         found="",
         reads=False,

@@ -34,7 +34,7 @@ def about(name: str, messages: list[Any], format: str | None) -> Iterator[None]:
     except MessageError as error:
         hint = ""
         if any(found.rule != _UNREADABLE for found in validate(messages, format)):
-            hint = "; `ullage lint` lists all that is wrong, `ullage repair` repairs it"
+            hint = "; `ullage lint` lists all problems, `ullage repair` repairs it"
         raise CommandError(f"{name}: {error}{hint}") from error
     except (BudgetError, SummaryError, StoreError) as error:
         raise CommandError(f"{name}: {error}") from error

@@ -41,7 +41,9 @@ def faults(path: Path) -> list[Fault]:
         PolicyFileError: If the file cannot be read.
     """
     if not is_policy_file(path):
-        raise PolicyFileError(f"{path}: the name of a policy's file ends in .toml, .yaml or .json")
+        raise PolicyFileError(
+            f"{path}: the name of a policy file must end in .toml, .yaml or .json"
+        )
     text = text_of(path)
     try:
         settings = parse(path, text)

@@ -30,8 +30,8 @@ def add_to(commands: Any) -> None:
     add = parser.add_argument
     store = add("--store", type=Path, required=True, metavar="FOLDER", help="the folder of a store")
     completed(store, "folder")
-    add("--session", metavar="NAME", help="the session of the store, if it was given one")
-    add("--write", action="store_true", help="let compress store the whole of a text")
+    add("--session", metavar="NAME", help="the session of the store, if it has one")
+    add("--write", action="store_true", help="let compress store the whole text")
 
 
 def run(options: argparse.Namespace) -> int:

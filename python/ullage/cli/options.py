@@ -87,12 +87,12 @@ def counter_of(options: argparse.Namespace) -> ullage.TokenCounter | None:
     return None if options.model is None else ullage.TokenCounter.for_model(options.model)
 
 
-def add_policy(parser: Any, *, model: str = "for its window and its tokens") -> None:
+def add_policy(parser: Any, *, model: str = "for its window and its token counter") -> None:
     """Adds the options that choose the policy.
 
     Args:
         parser: The parser of the command.
-        model: The help of ``--model``.
+        model: The purpose of ``--model``, for its help.
     """
     add = parser.add_argument
     policy = add(
@@ -118,7 +118,7 @@ def add_window(parser: Any) -> None:
         "--window",
         type=at_least(1),
         metavar="TOKENS",
-        help="the window, in place of that of the policy or the model",
+        help="the context window; overrides the policy and the model",
     )
 
 

@@ -42,15 +42,15 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     )
     completed(file, "file")
     group.add_argument(
-        "-i", "--in-place", action="store_true", help="write back into FILE, in the same way"
+        "-i", "--in-place", action="store_true", help="write back to FILE, whole or not at all"
     )
     add_force(parser)
     add_dry_run(parser)
     parser.add_argument(
         "--transcript",
         action="store_true",
-        help="treat FILE as a transcript of ullage, also if it was never compacted: the outcome is"
-        " appended to it, and all messages stay in it",
+        help="treat FILE as a transcript of ullage even if it was never compacted: the outcome is"
+        " appended, and all messages stay in the file",
     )
 
 
@@ -117,8 +117,8 @@ def change(
         source = replace(source, sessions=done, put=None)
     if options.in_place and _stamp(options.file) != stamp:
         raise CommandError(
-            f"--in-place: {options.file} was changed while it was read; it is unchanged. Try"
-            " again when nothing writes to it, or use -o FILE"
+            f"--in-place: another program changed {options.file} meanwhile; ullage wrote nothing."
+            " Try again when no program writes to it, or use -o FILE"
         )
     if options.in_place:
         _require_nothing_lost(options, source, outcome)

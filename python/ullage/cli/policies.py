@@ -28,7 +28,7 @@ def chosen(source: str | None, model: str | None) -> tuple[ullage.Policy | None,
     if not policy_file.is_policy_file(path):
         if path.is_file():
             raise ullage.PolicyError(
-                f"{source}: the name of a policy's file ends in .toml, .yaml or .json"
+                f"{source}: the name of a policy file must end in .toml, .yaml or .json"
             )
         return ullage.Policy.preset(source), model
     settings = policy_file.load(path)

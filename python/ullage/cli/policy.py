@@ -48,13 +48,13 @@ def add_to(commands: Any) -> None:
         found="",
         reads=False,
     )
-    add_json(presets, "print an object with the settings of each")
+    add_json(presets, "print a JSON object with the settings of each preset")
     showing = command(
         inner,
         "show",
         "print all settings of a policy",
-        "Prints all settings of a preset or of a policy in a file, as TOML if nothing else is"
-        " asked for. Settings that the file leaves out have their defaults.",
+        "Prints all settings of a preset or of a policy in a file, by default as TOML. Settings"
+        " that the file leaves out have their defaults.",
         show,
         found="",
         reads=False,
@@ -77,7 +77,7 @@ def add_to(commands: Any) -> None:
         "check a policy in a file",
         "Prints the errors in files of policies, with their lines.",
         check,
-        found="something is wrong",
+        found="a file has an error",
     )
     files = checking.add_argument("files", nargs="+", metavar="FILE", help=".toml, .yaml or .json")
     completed(files, "file")

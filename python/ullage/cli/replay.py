@@ -44,10 +44,10 @@ def add_to(commands: Any) -> None:
         commands,
         "replay",
         "measure policies on recorded sessions",
-        "Cuts recorded sessions where their history is long, compacts what is before the cut, and"
-        " reports how much is left of what the agent needed after it.",
+        "Cuts recorded sessions where their history is long, compacts the messages before the cut,"
+        " and reports how much of the content that the agent needed after the cut is kept.",
         run,
-        found="a compaction did not keep its budget or its validity",
+        found="a compaction was over its budget or not valid",
     )
     add = parser.add_argument
     add_files(parser)
@@ -87,17 +87,17 @@ def add_to(commands: Any) -> None:
         nargs="?",
         const=_COST_AT,
         metavar="TOKENS",
-        help=f"simulate what whole sessions cost at this high mark ({_COST_AT})",
+        help=f"simulate the cost of whole sessions at this high mark ({_COST_AT})",
     )
-    add("--model", help="the id of the model whose tokens are counted and paid (o200k_base)")
+    add("--model", help="the id of the model, for its tokens and prices (o200k_base)")
     add_window(parser)
     add(
         "--workers",
         type=at_least(1),
         metavar="N",
-        help="read and measure files in this many processes, each one file at a time",
+        help="measure files in this many processes, each one file at a time",
     )
-    add("--ray", action="store_true", help="the same on a cluster of Ray")
+    add("--ray", action="store_true", help="measure files on a Ray cluster")
     add("--jobs", type=at_least(1), metavar="N", help="sessions at a time (one for each core)")
     rows = add(
         "--rows", type=Path, metavar="FILE", help="write the rows as a table: .csv or .parquet"
@@ -153,7 +153,7 @@ def run(options: argparse.Namespace) -> int:
     if not measured.cuts:
         least = min(options.context)
         complain(
-            f"no session reaches {least:,} tokens with {sweep.least_after} messages after that"
+            f"no session has {least:,} tokens of history and {sweep.least_after} messages after it"
         )
     is_broken = any(row.failed or row.overshoot or row.violations for row in measured.rows())
     code = unread.ended(FOUND if is_broken else FINE, did=bool(measured.cuts))

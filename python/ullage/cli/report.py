@@ -39,10 +39,10 @@ def add_to(commands: Any) -> None:
         commands,
         "report",
         "draw a session as a page",
-        "Writes a page about a session: its tokens against the window over time, what was compacted"
-        " and what that saved, cache and cost, and each removed piece. FILE is what"
-        " `ullage.Recorder` wrote in a real run, or a recorded session, in which a policy is"
-        " followed as if it had been there.",
+        "Writes a page about a session: its tokens against the window over time, its compactions"
+        " and their savings, cache and cost, and each removed piece. FILE is a recording that"
+        " `ullage.Recorder` wrote in a real run, or a recorded session, on which a policy is"
+        " simulated.",
         run,
         found="",
     )
@@ -66,7 +66,7 @@ def add_to(commands: Any) -> None:
         type=at_least(1),
         default=1,
         metavar="N",
-        help="which of several sessions (1)",
+        help="the number of the session, if FILE has several (1)",
     )
 
 

@@ -28,10 +28,10 @@ def add_to(commands: Any) -> None:
     parser = command(
         commands,
         "retrieve",
-        "read back what was removed from a conversation",
-        "Reads an output, or a piece of it, from the store that it was moved to. Options that"
-        " choose lines read removed messages as lines of text. Without a reference, the pattern is"
-        " searched in all outputs; without a pattern, they are listed.",
+        "read removed content of a conversation back",
+        "Reads an output, or a piece of it, from a store. Options that choose lines read removed"
+        " messages as lines of text. Without a reference, the command searches all outputs for the"
+        " pattern. Without a pattern too, it lists the outputs.",
         run,
         found="nothing was found",
         reads=False,
@@ -40,7 +40,7 @@ def add_to(commands: Any) -> None:
     add("reference", nargs="?", metavar="REFERENCE", help="the reference, as in the conversation")
     store = add("--store", type=Path, required=True, metavar="FOLDER", help="the folder of a store")
     completed(store, "folder")
-    add("--session", metavar="NAME", help="the session of the store, if it was given one")
+    add("--session", metavar="NAME", help="the session of the store, if it has one")
     add(
         "--pattern",
         metavar="REGEX",
@@ -56,10 +56,10 @@ def add_to(commands: Any) -> None:
         type=at_least(1),
         default=DEFAULT_LIMIT,
         metavar="N",
-        help=f"print at most so many characters ({DEFAULT_LIMIT:,})",
+        help=f"print at most N characters ({DEFAULT_LIMIT:,})",
     )
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--raw", action="store_true", help="print all of it, byte for byte")
+    shown.add_argument("--raw", action="store_true", help="print the whole output, byte for byte")
     add_json(shown, "print a JSON object")
 
 

@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
                 elif options.tokens:
                     said = drawn.tokens_line()
                 elif not options.json:
-                    largest = f"\n\nThe most room: {status.largest}." if status.largest else ""
+                    largest = f"\n\nThe largest: {status.largest}." if status.largest else ""
                     said = drawn.render() + largest
                 found.append((session.name, status, said))
                 is_due = is_due or (due and not options.summarize)

@@ -240,7 +240,7 @@ def _given(name: str, value: Any) -> dict[str, int]:
             raise PolicyError(f"{name}: {key} is {given!r}, not a number of tokens above 0")
         checked[key] = number
     if not checked:
-        raise PolicyError(f"{name}: it says nothing; give one or more of {', '.join(_FIELDS)}")
+        raise PolicyError(f"{name}: it is empty; give one or more of {', '.join(_FIELDS)}")
     return checked
 
 

@@ -123,7 +123,13 @@ class Table(Generic[T]):
         kind = type(error).__name__
         level = logging.DEBUG if kind in self._reported else logging.WARNING
         self._reported.add(kind)
-        logger.log(level, "table=<%s>, error=<%s: %s> | not read", self.name, kind, error)
+        logger.log(
+            level,
+            "table=<%s>, error=<%s: %s> | the table could not be read",
+            self.name,
+            kind,
+            error,
+        )
 
 
 def models_dev(content: Any) -> dict[str, Figures]:

@@ -59,7 +59,7 @@ class ContextModel(Model):
     ) -> None:
         if not hasattr(model, "get_response"):
             raise PolicyError(
-                f"model: a {type(model).__name__} is no model; give an instance, or use"
+                f"model: a {type(model).__name__} is not a model; give an instance, or use"
                 " ContextProvider for models by name"
             )
         engines = Engines(engine, policy=policy, store=store, model=name, format=FORMAT)

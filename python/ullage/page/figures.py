@@ -117,9 +117,9 @@ def cost_figure(line: Timeline, money: Money) -> Iterator[str]:
     plot = Plot([Line("with ullage", "with", own), Line("without", "without", full)])
     ends = " and ".join(f"{each.values[-1]:,.4g} {each.name}" for each in plot.lines)
     said = (
-        f"{ends} ({unit}). A token that is written into the cache costs {prices.cache_write:g}"
-        f" times the input, one that is read {prices.cache_read:.2g} times. Without ullage is what"
-        " a history that only grows would have cost, if a window could hold it."
+        f"{ends} ({unit}). Writing a token into the cache costs {prices.cache_write:g} times a"
+        f" token of input, reading it {prices.cache_read:.2g} times. The cost without ullage is"
+        " that of a history that only grows, if a window could hold it."
     )
     yield "<h2>Cost of the input</h2>"
     yield from _figure("cost", said, plot.drawn(), keys_of(plot))

@@ -152,7 +152,7 @@ class Pieces:
             return None, f"The store raised an error: {error}"
         if inspect.isawaitable(content):
             discard(content)
-            return None, "The store has to be awaited, so its text is not here."
+            return None, "The store is async, so its text is not here."
         if not isinstance(content, (bytes, bytearray)):
             return None, f"The store returned {type_of(content)}, not bytes."
         return bytes(content), ""
@@ -166,9 +166,9 @@ class Pieces:
             self._room -= len(content)
             return _unfolded(text)
         why = (
-            f"larger than the {MOST_OF_A_PIECE:,} bytes that a piece may take of this page"
+            f"larger than {MOST_OF_A_PIECE:,} bytes, the limit for a piece on this page"
             if len(content) > MOST_OF_A_PIECE
-            else f"left out, as the pieces above fill the {MOST_OF_ALL:,} bytes for all of them"
+            else f"left out, because the pieces above take {MOST_OF_ALL:,} bytes, the limit"
         )
         beginning = text[: min(_BEGINNING, len(text))]
         return f'<p class="dim">Its beginning; the whole is {why}.</p>{_unfolded(beginning)}'

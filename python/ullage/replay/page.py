@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 # The measures that are plotted, with their captions.
 _MEASURES = {
-    "anchors": "names that were needed and are there",
-    "lines": "names that are there in a line that a tool had printed",
-    "grounded": "later edits of which every known line is there",
-    "acts_near": "how much the context helps to predict the next calls, against the whole history",
+    "anchors": "needed names that the context has",
+    "lines": "needed names that the context has in a line printed by a tool",
+    "grounded": "later edits whose known lines are all in the context",
+    "acts_near": "the context's help in predicting the next calls, against the whole history's",
     "acts_far": "the same for the next 40 messages",
-    "words_near": "how much the context helps to predict what the agent says next",
+    "words_near": "the context's help in predicting the agent's next words",
     "words_far": "the same for the next 40 messages",
-    "sentences": "sentences that the agent said in its last messages",
+    "sentences": "sentences of the agent's last messages that the context has",
 }
 
 
@@ -46,9 +46,9 @@ def _about(replay: Replay) -> str:
     sessions = len({cut.session for cut in replay.cuts})
     measures = "; ".join(f"<b>{name}</b>: {says}" for name, says in _MEASURES.items())
     return (
-        f"{sessions} recorded sessions, cut where their history was long. Needed is what a tool"
-        " was the first to bring up before the cut, and the agent the first to repeat after it."
-        f" {measures}. A bar is the share over all cuts; a dot under it is one cut."
+        f"{sessions} recorded sessions, cut where their history was long. A name is needed if a"
+        " tool was the first to print it before the cut, and the agent was the first to repeat it"
+        f" after the cut. {measures}. A bar is the share over all cuts. Each dot below is one cut."
     )
 
 

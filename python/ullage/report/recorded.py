@@ -161,9 +161,11 @@ def entry_of(record: dict[str, Any]) -> Recorded:
         entry = _MADE.get(name, _KINDS[name])(**values)
         wrong = [field for field, value in vars(entry).items() if not _is_sound(field, value)]
     except (KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"a {name} is not as this version of ullage writes it: {error}") from error
+        raise StoreError(
+            f"a {name} is not in the form of this version of ullage: {error}"
+        ) from error
     if wrong:
-        raise StoreError(f"a {name} is not as ullage writes it: {', '.join(wrong)} cannot be")
+        raise StoreError(f"a {name} has invalid values: {', '.join(wrong)}")
     return entry
 
 

@@ -86,7 +86,9 @@ class Recorder:
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a Recorder cannot be pickled; in another process, make one with its path")
+        raise TypeError(
+            "a Recorder cannot be pickled; in another process, create one with its path"
+        )
 
     def renew(self) -> None:
         """Replaces its lock."""

@@ -71,7 +71,7 @@ class RecordingFile:
             self._is_torn = False
         except OSError:
             self._is_writable = False
-            logger.exception("the recording is not written any further")
+            logger.exception("the recording stopped")
 
     def _write(self, line: bytes) -> None:
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -139,10 +139,10 @@ def _of_object(value: Any) -> tuple[str, list[Any], Callable[[list[Any]], Any] |
 
 
 def _refuse_langchain(value: dict[str, Any]) -> None:
-    """Raises for a message as LangChain's `dumpd` and `messages_to_dict` write it."""
+    """Raises an error for a message in the form of LangChain's `dumpd` or `messages_to_dict`."""
     if "lc" in value or ("data" in value and value.keys() <= {"type", "data"}):
         raise ValueError(
-            "it has messages of LangChain; write what `convert_to_openai_messages` makes of them"
+            "it has messages of LangChain; convert them with `convert_to_openai_messages` first"
         )
 
 

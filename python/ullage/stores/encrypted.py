@@ -163,6 +163,6 @@ class EncryptedStore:
         if inspect.isawaitable(returned):
             discard(returned)
             raise StoreError(
-                f"{type(self._store).__name__} has to be awaited; encrypt within the store itself"
+                f"{type(self._store).__name__} is async; encrypt inside the store itself"
             )
         return returned

@@ -87,7 +87,7 @@ def to_json(value: Any) -> Any:
     """
     if isinstance(value, (bytes, bytearray)):
         return {_BYTES: True, _DATA: base64.b64encode(value).decode()}
-    raise TypeError(f"a {type(value).__name__} is none")
+    raise TypeError(f"a {type(value).__name__} is not JSON")
 
 
 def _from_json(value: dict[str, Any]) -> Any:

@@ -205,9 +205,7 @@ def _now(store: Any, name: str, *args: Any, **more: Any) -> Any:
     returned = getattr(store, name)(*args, **more)
     if inspect.isawaitable(returned):
         discard(returned)
-        raise StoreError(
-            f"{type(store).__name__}.{name} has to be awaited; call aretrieve or asearch"
-        )
+        raise StoreError(f"{type(store).__name__}.{name} is async; call aretrieve or asearch")
     return returned
 
 
@@ -231,9 +229,9 @@ def _known(store: Any) -> Steps[Sequence[str]]:
 
 def _not_given(store: Any, reference: str, error: Exception, known: Sequence[str]) -> StoreError:
     nearest = _core.nearest(str(reference), list(known))
-    named = f"; the nearest that are stored: {', '.join(nearest)}" if nearest else ""
+    named = f"; the nearest stored references: {', '.join(nearest)}" if nearest else ""
     return StoreError(
-        f"{type(store).__name__} could not give {str(reference)[:80]!r} back: {said(error)}{named}"
+        f"{type(store).__name__} could not return {str(reference)[:80]!r}: {said(error)}{named}"
     )
 
 
@@ -242,7 +240,7 @@ def _as_bytes(store: Any, content: Any) -> bytes:
         return content
     if isinstance(content, (bytearray, memoryview)):
         return bytes(content)
-    raise StoreError(f"{type(store).__name__}.get gave a {type(content).__name__}, not bytes")
+    raise StoreError(f"{type(store).__name__}.get returned a {type(content).__name__}, not bytes")
 
 
 def at_once(store: Any, name: str, *args: Any) -> Any:

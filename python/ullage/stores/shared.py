@@ -234,7 +234,7 @@ class SharedStore(ABC):
     def _check(self, reference: str) -> None:
         if _core.references_in(reference) != [reference]:
             raise StoreError(
-                f"{str(reference)[:80]!r} is not a reference; use a reference as it stands in the"
+                f"{str(reference)[:80]!r} is not a reference; copy a reference from the"
                 " conversation, such as read_file-3f9a0b12c4d5e6f7"
             )
 
@@ -294,7 +294,9 @@ class _Lately:
 
 def _unknown(reference: str, known: Iterable[str]) -> StoreError:
     nearest = _core.nearest(reference, [*known])
-    near = f"the nearest that are stored: {', '.join(nearest)}" if nearest else "the store is empty"
+    near = (
+        f"the nearest stored references: {', '.join(nearest)}" if nearest else "the store is empty"
+    )
     return StoreError(
         f"nothing is stored as {reference}; {near}; check the reference, and that this is the store"
         " of the same session"

@@ -57,10 +57,14 @@ PROPERTIES: dict[str, dict[str, Any]] = {
     "context": {
         "type": "integer",
         "minimum": 0,
-        "description": "With a pattern: so many lines before and after each match.",
+        "description": "With a pattern: the number of lines before and after each match.",
     },
-    "head": {"type": "integer", "minimum": 1, "description": "Only so many of the first lines."},
-    "tail": {"type": "integer", "minimum": 1, "description": "Only so many of the last lines."},
+    "head": {
+        "type": "integer",
+        "minimum": 1,
+        "description": "The number of first lines to return.",
+    },
+    "tail": {"type": "integer", "minimum": 1, "description": "The number of last lines to return."},
 }
 
 _NUMBERS = ("context", "head", "tail")

@@ -317,7 +317,7 @@ class Transcript:
         elif value[_OWN] == "view":
             self._see(value, copies)
         else:
-            raise ValueError(f"nobody knows a record of the kind {value[_OWN]!r}")
+            raise ValueError(f"unknown kind of record: {value[_OWN]!r}")
 
     def _see(self, value: dict[str, Any], copies: dict[str, Any]) -> None:
         # Also the copies of an unusable view, because later views refer to them.
@@ -326,7 +326,7 @@ class Transcript:
                 copies[item["copy"]] = item["message"]
         if value["of"] != len(self._log):
             raise ValueError(
-                f"it is a view of {value['of']} messages, and {len(self._log)} are here"
+                f"it is a view of {value['of']} messages, but the log has {len(self._log)}"
             )
         self._view = [
             entry

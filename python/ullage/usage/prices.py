@@ -58,14 +58,14 @@ def given(rows: Any) -> dict[str, Prices]:
     for name, row in rows.items():
         fields = row._asdict() if isinstance(row, Prices) else row
         if not isinstance(name, str) or not name or not isinstance(fields, Mapping):
-            raise PolicyError(f"prices: {name!r} has {row!r}, which are no prices of a model")
+            raise PolicyError(f"prices: {name!r} has {row!r}, which are not prices of a model")
         wrong = set(fields) - set(Prices._fields)
         wrong |= {
             key for key, price in fields.items() if price is not None and _price(price) is None
         }
         prices = Prices.of(fields, Prices._fields)
         if wrong or prices is None:
-            problem = ", ".join(sorted(map(str, wrong))) or "input and output must be there"
+            problem = ", ".join(sorted(map(str, wrong))) or "input and output are required"
             raise PolicyError(f"prices[{name!r}]: {problem}; known are {', '.join(Prices._fields)}")
         checked[name.lower()] = prices
     return checked

@@ -240,7 +240,9 @@ class UsageTracker:
                 # ADK's sessions are named app/user/session, and known to their users by the id.
                 named = [key for key in self._sessions if key.endswith(f"/{session}")]
                 if len(named) > 1:
-                    raise PolicyError(f"session: {session!r} may be {' or '.join(named[:2])}")
+                    raise PolicyError(
+                        f"session: {session!r} is ambiguous: it may be {' or '.join(named[:2])}"
+                    )
                 rows = self._sessions[named[0]] if named else {}
             return list(rows.items())
 

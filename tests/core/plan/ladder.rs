@@ -224,7 +224,7 @@ fn more_messages_than_wanted_are_said() {
         Format::Bedrock,
         ask_window(Urgency::Soft),
     );
-    assert!(plan.warnings.iter().any(|warning| warning.contains("over the 4 wanted")), "{:?}", plan.warnings);
+    assert!(plan.warnings.iter().any(|warning| warning.contains("more than the limit of 4")), "{:?}", plan.warnings);
 }
 
 #[test]

@@ -277,7 +277,7 @@ fn an_error_says_what_was_learned() {
         let messages = vec![(0, 1_200)];
         Error::Budget { budget: 900, learned, floor: 1_200, messages, cause: Some(cause.clone()) }.to_string()
     };
-    assert!(error(15_000).contains("its budget of 900 (15,000 more are kept free for what the provider has reported"));
+    assert!(error(15_000).contains("its budget of 900 (15,000 more are kept free, because the provider counts them"));
     assert!(!error(0).contains("kept free"));
     assert!(error(0).ends_with("(the first request is pinned)"), "{}", error(0));
 }
@@ -313,13 +313,13 @@ fn a_plan_explains_itself() {
     assert_eq!(
         plan(1_000),
         "5 messages, 2,053 tokens; budget 1,000 (starts above 1,000, goes down to 1,000)\n  \
-         compress message 2, block 0: shortened, 1,600 -> 61 tokens (a long tool result; what is needed most in it stays)\n\
+         compress message 2, block 0: shortened, 1,600 -> 61 tokens (a long tool result; its most useful lines stay)\n\
          after: 514 tokens, 1,539 saved, 490 to be cached again\n"
     );
     assert_eq!(
         plan(150),
         "5 messages, 2,053 tokens; budget 150 (starts above 150, goes down to 150)\n  \
-         window   messages 1 to 3: removed, 2,033 -> 40 tokens (the oldest messages that may go)\n\
+         window   messages 1 to 3: removed, 2,033 -> 40 tokens (the oldest messages that may be removed)\n\
          after: 60 tokens, 1,993 saved, 60 to be cached again\n"
     );
 }

@@ -271,5 +271,5 @@ fn an_unknown_reference_is_answered_with_the_nearest() {
     store.put(&known, b"x").unwrap();
     let wrong = Reference::parse("read_file-0123456789abcdef").unwrap();
     let error = store.get(&wrong).unwrap_err().to_string();
-    assert!(error.contains(&format!("the nearest that are stored: {known}")), "{error}");
+    assert!(error.contains(&format!("the nearest stored references: {known}")), "{error}");
 }
