@@ -25,7 +25,7 @@ const TRIES: u32 = 100;
 const NAPS: u32 = 500;
 const NAP: Duration = Duration::from_micros(200);
 
-/// Times in a row that it was asked for in vain, after which nobody waits for it, until somebody has had it.
+/// Failed attempts in a row after which no thread waits for the value, until one gets it.
 const GIVEN_UP_AFTER: u32 = 2;
 
 /// A value for one thread at a time, which the others can do without.
@@ -75,7 +75,7 @@ const FORK_NAPS: u32 = 5_000;
 pub struct Locked<T>(Mutex<T>);
 
 impl<T> Locked<T> {
-    /// A value that nobody holds.
+    /// Returns an unlocked value.
     pub fn new(value: T) -> Locked<T> {
         Locked(Mutex::new(value))
     }

@@ -7,7 +7,7 @@ use super::{Anchor, AnchorKind, LONGEST_ANCHOR};
 
 /// Fewer digits are a count, or any number: they recur by chance.
 const LEAST_DIGITS: usize = 3;
-/// Fewer hexadecimal digits are no abbreviation of a hash: git's is of seven.
+/// Git abbreviates hashes to seven digits, so fewer hexadecimal digits are not a hash.
 const LEAST_HEX: usize = 7;
 /// Hexadecimal digits of an address at least, after `0x`.
 const LEAST_ADDRESS: usize = 3;
@@ -17,9 +17,9 @@ const LEAST_ID: usize = 6;
 const LONGEST_UNIT: usize = 5;
 /// The longest name of a kind of file after the dot: `markdown`.
 const LONGEST_EXTENSION: usize = 8;
-/// A name with an underscore in it has at least so many bytes: `a_b` is a formula.
+/// The least length in bytes of a name with an underscore: `a_b` is a formula.
 const LEAST_NAME: usize = 4;
-/// And a name by its large letters so many: `dT` is what is left of a pattern.
+/// The least length in bytes of a name with capitals inside: `dT` is the rest of a pattern.
 const LEAST_HUMPED: usize = 3;
 /// Positions of the hyphens in a UUID, and its length.
 const UUID_HYPHENS: [usize; 4] = [8, 13, 18, 23];

@@ -18,7 +18,7 @@ pub enum AnchorKind {
     Path,
     /// A name of several, joined by dots, as files and attributes are: `lib.rs`, `os.path`, `v1.2`.
     Dotted,
-    /// One name that is no word of prose: `read_file`, `readFile`, `__init__`.
+    /// A single name that is not a word of prose: `read_file`, `readFile`, `__init__`.
     Name,
     /// A UUID, a hash, an address, or another word with three digits or more among its letters.
     Id,
@@ -35,7 +35,7 @@ pub struct Anchor {
     pub kind: AnchorKind,
 }
 
-/// An anchor in so many bytes is none: data, which nobody repeats.
+/// A longer anchor is data, which nobody repeats.
 pub const LONGEST_ANCHOR: usize = 200;
 
 /// Gives every anchor of `text` to `each`, in order and without overlap.

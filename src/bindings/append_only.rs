@@ -94,7 +94,7 @@ impl Counted {
         }
     }
 
-    /// Tokens of messages that count so many before any scale.
+    /// Returns the scaled tokens of messages with this unscaled count.
     pub fn scaled(self, unscaled: usize) -> usize {
         self.total.saturating_mul(unscaled).checked_div(self.unscaled).unwrap_or(0)
     }
@@ -135,7 +135,7 @@ impl Entries {
         Entries { own: PyList::empty(py).unbind(), places: Vec::new(), host: None }
     }
 
-    /// Those of `list`.
+    /// Returns the entries of `list`.
     ///
     /// # Errors
     /// `MemoryError` if there is no memory for them.
@@ -177,10 +177,10 @@ impl Entries {
             && (is_host || list.iter().zip(&self.places).all(|(entry, known)| place(&entry) == *known))
     }
 
-    /// True if nobody else has one of those that are asked after, so that no list will begin with all of them again.
+    /// True if only this list and the asking one have its entries. Then no other list will begin with all of them.
     #[expect(deprecated, reason = "the way that is not deprecated is unsafe")]
     fn are_gone(&self, py: Python<'_>) -> bool {
-        /// Our list's, and that of who asks.
+        /// This list and the asking one.
         const OURS: isize = 2;
         let own = self.own.bind(py);
         let is_ours = |index| own.get_item(index).is_ok_and(|entry| entry.get_refcnt() == OURS);
@@ -189,7 +189,7 @@ impl Entries {
     }
 }
 
-/// So many indices up to `end`, spread evenly, the first and the last among them.
+/// Returns indices up to `end`, spread evenly, with the first and the last.
 fn samples(end: usize, count: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |sample| sample * end / (count - 1))
 }
@@ -216,9 +216,8 @@ impl fmt::Debug for KnownLists {
 }
 
 impl KnownLists {
-    /// The entries of `list` now, with what was counted of the first of them, and how many these were. It is forgotten
-    /// until it is remembered again. O(new entries), and one pointer for each of the others in a list of bounded
-    /// length.
+    /// Returns the entries of `list`, the counts of its first entries, and their number. The cached entry is removed
+    /// until it is stored again. O(new entries), and one pointer for each of the others in a list of bounded length.
     ///
     /// # Errors
     /// `MemoryError` if there is no memory for the entries.

@@ -12,7 +12,7 @@ use crate::parallel;
 use crate::store::compiled;
 use crate::tokens::{CountTokens, TextKind};
 
-/// From so many bytes on, the text is counted on a thread of its own: about a millisecond of work.
+/// A text of at least this many bytes is counted on its own thread: about a millisecond of work.
 const WORTH_A_THREAD: usize = 128 * 1024;
 
 /// First and last line where it is lines, how much it is, what it is, and how many errors are in it.

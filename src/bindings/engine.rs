@@ -122,7 +122,7 @@ impl PyEngine {
         Ok(pythonize(py, &request)?)
     }
 
-    /// The summary of the messages from `start` to before `end`: `text`, or what happened where there is none, for that
+    /// Returns the summary of the messages from `start` to before `end`: `text`, or an account without a model for this
     /// reason.
     #[pyo3(signature = (messages, start, end, *, pins, previous, previous_lines, text, reason))]
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // As in `plan`.
@@ -267,7 +267,7 @@ impl PyEngine {
     }
 }
 
-/// Pins as indices. What is no index of any list is beyond the end of every list, and refused as such.
+/// Converts pins to indices. A value that cannot be an index becomes one beyond every list, and is refused as such.
 pub fn indices(pins: &[Bound<'_, PyAny>]) -> PyResult<Vec<usize>> {
     pins.iter().map(|pin| if pin.lt(0)? { Ok(usize::MAX) } else { Ok(pin.extract::<Amount>()?.0) }).collect()
 }

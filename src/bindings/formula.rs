@@ -12,11 +12,11 @@ use crate::error::{Error, Result as CoreResult};
 use crate::tokens::{Estimate, ratio_named};
 use crate::wire::{Format, Node};
 
-/// Its system prompt and its tools, whatever they are.
+/// The formula's tokens for the system prompt and the tools, whatever their content.
 const BESIDE_MESSAGES: usize = 8_000 + 3_000;
 /// Role and structure of a message.
 const MESSAGE: usize = 50;
-/// Characters that stand for an image, and for a document beside its name.
+/// Characters that an image counts as, and that a document counts as in addition to its name.
 const IMAGE: usize = 600;
 const DOCUMENT: usize = 400;
 
@@ -122,7 +122,7 @@ fn of_medium(block: &Bound<'_, PyAny>) -> PyResult<usize> {
     field(block, "document")?.map_or(Ok(0), |document| Ok(DOCUMENT + length_of(&document, "name")?))
 }
 
-/// The sum over a list; what is no list counts nothing.
+/// Returns the sum over a list; anything else counts nothing.
 fn sum(list: &Bound<'_, PyAny>, each: impl Fn(&Bound<'_, PyAny>) -> PyResult<usize>) -> PyResult<usize> {
     let Ok(list) = list.cast::<PyList>() else { return Ok(0) };
     list.iter().map(|item| each(&item)).sum()

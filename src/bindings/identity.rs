@@ -21,8 +21,8 @@ const WORTH_KNOWING: usize = 512;
 /// took twice the time.
 const READINGS_KEPT: u32 = 16;
 
-/// Beyond so many bytes of them, all that are not of this reading are let go: their conversations may be gone, and to read
-/// so much again takes a few milliseconds.
+/// Above this number of bytes, strings that this reading did not use are dropped: their conversations may be gone, and
+/// reading that much again takes a few milliseconds.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 struct SeenObjects {
@@ -36,7 +36,7 @@ struct SeenObjects {
 struct KnownObject {
     /// By the address of the text.
     strings: HashMap<usize, SeenObjects, foldhash::fast::RandomState>,
-    /// Of all of them together.
+    /// The size of all entries together.
     bytes: usize,
     reading: u32,
 }
@@ -64,7 +64,7 @@ impl Identities {
                     if let PyText::Backed { text, digest } = text
                         && text.len() >= WORTH_KNOWING
                     {
-                        // A text has one digest, whoever tells it first.
+                        // A text has one digest, whichever thread computed it first.
                         let _ = digest.set(known.digest(py, text));
                     }
                 });
@@ -85,7 +85,7 @@ impl KnownObject {
         seen.digest
     }
 
-    /// Takes out what is no longer kept.
+    /// Removes entries that are no longer kept.
     fn let_go(&mut self) -> Vec<PyBackedStr> {
         let kept = if self.bytes > MOST_BYTES { 1 } else { READINGS_KEPT };
         if !self.reading.is_multiple_of(kept) {

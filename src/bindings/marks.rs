@@ -6,7 +6,7 @@ use pyo3::types::PyString;
 use super::text::PyText;
 use crate::{store, wire};
 
-/// Returns the number of messages that the first note in a string stands for, and its text.
+/// Returns the number of messages that the first note in a string replaces, and its text.
 #[pyfunction]
 pub fn removal_note(text: &Bound<'_, PyString>) -> Option<(usize, String)> {
     let text = PyText::of(text);

@@ -48,7 +48,7 @@ fn container_of(value: &Bound<'_, PyAny>, nesting: usize) -> Option<Value> {
     Some(elements.iter().map(|element| json_of(&element, below)).collect())
 }
 
-/// A text, or what stands for something else in an error.
+/// Returns a value as text, for an error.
 fn text_of(value: &Bound<'_, PyAny>) -> String {
     value.str().map_or_else(|_| value.get_type().to_string(), |text| PyText::of(&text).to_string())
 }

@@ -147,7 +147,7 @@ impl PyFileStore {
         let store = FileStore::new(&folder)
             .retaining(retention.0.zip(retention.1).map(|(keep, above)| Retention::new(keep, above)));
         let store = Arc::new(match session {
-            // All of the id, also where it is no text: two ids may differ in lone surrogates alone.
+            // Returns the whole id, even if it is not valid text, because two ids may differ only in lone surrogates.
             Some(id) => {
                 let id = id.call_method1("encode", ("utf-8", "surrogatepass"))?;
                 store.of_session(id.cast::<PyBytes>()?.as_bytes())

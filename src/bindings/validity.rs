@@ -18,7 +18,8 @@ type PyRepair = (&'static str, usize, String);
 /// The rule that a message breaks which cannot be read at all.
 const READABLE: &str = "readable-message";
 
-/// A conversation, its format, and what its provider demands: where nothing tells formats apart, what all of them do.
+/// A conversation, its format, and the rules of its provider. If the format is ambiguous, the rules of all possible
+/// formats.
 struct ReadConversation<T> {
     conversation: Conversation<T>,
     format: Format,

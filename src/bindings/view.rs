@@ -37,8 +37,8 @@ use known::{Histories, KnownHistory, Ready, Shows};
 pub use request::PyViewRequest;
 use request::{Due, outputs};
 
-/// The newest calls without an answer, which are pinned: as many approvals and long-running tools as an agent waits for
-/// at a time. Older calls were interrupted, and nobody will answer them.
+/// The newest calls without a result are pinned: as many as an agent waits for at a time, such as approvals and
+/// long-running tools. Older calls were interrupted, and will not get a result.
 const AWAITED: usize = 8;
 
 #[pyclass(frozen, name = "View", module = "ullage._core")]

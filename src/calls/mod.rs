@@ -29,7 +29,7 @@ const PATHS: [&str; 10] = [
     "relative_path",
 ];
 
-/// Arguments of a search: what it returns is of many files, whatever its path says.
+/// Arguments of a search. Its result covers many files, whatever its path.
 const SEARCHES: [&str; 5] = ["pattern", "query", "regex", "glob", "search"];
 
 /// Arguments that hold what is written.
@@ -67,7 +67,7 @@ const DESCRIPTION: &str = "description";
 /// Commands that print a file as it is, where the last word is its path.
 const PRINTERS: [&str; 7] = ["cat", "head", "tail", "sed", "nl", "less", "bat"];
 
-/// Characters of an argument in a title: enough to tell two commands apart.
+/// Characters of an argument in a title, enough to distinguish two commands.
 const TITLE: usize = 60;
 
 /// The facts that a call states.
@@ -92,7 +92,7 @@ pub struct Call {
 /// The extent of a file that a call writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WriteExtent {
-    /// Nothing, as far as its arguments tell.
+    /// No known effect.
     #[default]
     Nothing,
     /// Some of it.
@@ -101,7 +101,7 @@ pub enum WriteExtent {
     Whole,
 }
 
-/// Reads the arguments of a call; nothing where they are no object. O(length).
+/// Reads the arguments of a call; no effect if they are not an object. O(length).
 pub fn read(input: &str) -> Call {
     let Ok(Value::Object(mut arguments)) = serde_json::from_str(input) else { return Call::default() };
     let mut call = Call { about: about(&arguments), ..Call::default() };

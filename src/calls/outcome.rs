@@ -55,7 +55,7 @@ const DATA: &str = "data";
 /// Fields with words for people.
 const WORDS: [&str; 6] = ["message", "msg", "detail", "details", "status", "stdout"];
 
-/// Types of the AI SDK's outputs that are no success.
+/// Types of the AI SDK's outputs that are not a success.
 const FAILED_TYPES: [&str; 3] = ["error-text", "error-json", "execution-denied"];
 
 const FAILED_STATUS: [&str; 3] = ["error", "failed", "failure"];
@@ -81,7 +81,7 @@ static NO: Lazy<Regex> = Lazy::new(|| {
     ];
     regex(&format!(r"(?i)\b(?:{})\b|n['’]t\b", WORDS.join("|")))
 });
-/// "0 errors" and "no errors" are no failures.
+/// "0 errors" and "no errors" are not failures.
 static NONE_FAILED: Lazy<Regex> =
     Lazy::new(|| regex(r"(?i)\b(?:no|0|zero|without(?: any)?) (?:errors?|failures?|warnings?)\b"));
 static FAILING_LINE: Lazy<Regex> = Lazy::new(|| {
@@ -264,7 +264,7 @@ fn says_failure(text: &str) -> bool {
     let shell = || text.len() <= SHORT && SHELL.iter().any(|words| line.contains(words));
     let end = text.floor_char_boundary(ENDS);
     let tail = text.ceil_char_boundary(text.len().saturating_sub(ENDS)).max(end);
-    // Whole lines: in the middle of one anything may be.
+    // Only whole lines, because a partial line may have any meaning.
     let tail = text[tail..].find('\n').map_or("", |at| &text[tail + at..]);
     BEGINNINGS.iter().any(|word| begins(word))
         || shell()
@@ -287,7 +287,7 @@ fn sounds_good(words: &str, path: Option<&str>) -> bool {
     !NO.is_match(&said) && (diff.is_some() || YES.is_match(&said))
 }
 
-/// The text without the path, wherever that is no part of a longer word.
+/// Returns the text without the path, except inside longer words.
 fn without(path: &str, text: &str) -> String {
     let is_of_word = |character: Option<char>| character.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let mut out = String::with_capacity(text.len());

@@ -31,8 +31,8 @@ pub struct ArgumentText {
     pub text: String,
 }
 
-/// The texts in arguments that a call writes into a file or replaces there, in their order; none where the arguments are
-/// no object. O(length).
+/// Returns the texts in arguments that a call writes into a file or replaces there, in order; empty if the arguments
+/// are not an object. O(length).
 pub fn texts(input: &str) -> Vec<ArgumentText> {
     let mut found = Finder { input, texts: Vec::new() };
     let object = Fields { found: &mut found, before: &[], depth: Depth::Call };
@@ -42,7 +42,7 @@ pub fn texts(input: &str) -> Vec<ArgumentText> {
     }
 }
 
-/// A string in the arguments of a call, whatever it is.
+/// Any string in the arguments of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentString {
     /// The way to it.
@@ -51,7 +51,7 @@ pub struct ArgumentString {
     pub literal: Range<usize>,
 }
 
-/// The strings of at least so many bytes in arguments, in their order. O(length).
+/// Returns the strings in arguments with at least this many bytes, in order. O(length).
 pub fn long_strings(input: &str, least: usize) -> Vec<ArgumentString> {
     let mut found = Vec::new();
     if let Ok(value) = serde_json::from_str::<&RawValue>(input) {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-/// Of failures that are alike so many are kept where there is no budget, and the others counted: enough to see what the
-/// values in them have in common.
+/// Without a budget, this many similar failures are kept, and the others are counted: enough to see what their values
+/// have in common.
 pub(super) const MOST_ALIKE: usize = 20;
 
 /// Counts failures by what they have in common.
@@ -15,7 +15,7 @@ pub(super) struct Alike {
 }
 
 impl Alike {
-    /// True if the failure that `said` tells of is one of the first of its kind. O(1).
+    /// True if this is one of the first failures of its kind. O(1).
     pub(super) fn is_example(&mut self, said: &str) -> bool {
         /// Bytes that are looked at: what failed is said first.
         const FRONT: usize = 400;

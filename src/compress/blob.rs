@@ -18,20 +18,20 @@ const NARROWEST: usize = 48;
 /// Bytes of a line of a dump; numbers in columns are fewer.
 const WIDTH: usize = 8;
 
-/// Of a hundred lines, so many must be data. The last is shorter, and PEM has a line before and one after.
+/// The least percentage of lines with data. The last line is shorter, and PEM has a line before and one after the data.
 const DATA: usize = 90;
 
 /// Lines that are shown.
 const SHOWN: usize = 2;
 
-/// Bytes that tell what data is.
+/// Number of bytes that identify the kind of data.
 const MAGIC: usize = 16;
 
 /// The encoding of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DataEncoding {
     Base64,
-    /// Offset, bytes, and often what they are as text.
+    /// A dump has the offset, the bytes, and often the bytes as text.
     Dump,
 }
 

@@ -16,9 +16,9 @@ const HEAD_SHARE: usize = 60;
 /// The amount to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aim {
-    /// As much as fits so many tokens, the lines in the gaps included.
+    /// The most that fits these tokens, with the lines in the gaps.
     Tokens(usize),
-    /// As much as is needed to know what the text says.
+    /// The lines that a reader needs to know the content.
     Essence,
 }
 

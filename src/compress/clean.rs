@@ -10,8 +10,8 @@ use regex::Regex;
 use crate::numbers::thousands;
 use crate::shared::Lazy;
 
-/// Encoded data of at least so many characters in one piece is named instead of shown: longer than any hash, key or
-/// token that a model could need to repeat.
+/// Encoded data of at least this many characters is described instead of shown. It is longer than any hash, key or
+/// token that a model may need to repeat.
 const LONG_DATA: usize = 256;
 
 /// ECMA-48 control sequences and operating system commands (colours, cursor movement, titles, links).
@@ -56,7 +56,7 @@ fn overwritten(text: &str) -> String {
     out
 }
 
-/// The text with each long run of base64 or hexadecimal digits named; `None` if there is none.
+/// Returns the text with a description of each long run of base64 or hexadecimal digits; `None` if there is none.
 fn without_data(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out: Option<String> = None;

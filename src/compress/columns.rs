@@ -13,13 +13,13 @@ use super::outline::{Outline, Rank, Unit, lines};
 use super::sample::Sample;
 use super::table::{CellKind, Table};
 
-/// Fewer lines are no table.
+/// Fewer lines are not a table.
 const FEWEST: usize = 5;
 
-/// Of a hundred lines, so many must have the columns of the first.
+/// The least percentage of lines with the columns of the first line.
 const ALIKE: usize = 80;
 
-/// Of a hundred columns of a header, so many must be over a cell.
+/// The least percentage of a header's columns that have a cell below.
 const ALIGNED: usize = 70;
 
 /// Tables of more rows are summed up; fewer say as much themselves.
@@ -32,7 +32,7 @@ const LONGEST_CELL: usize = 50;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CellSeparator {
     Separated(u8),
-    /// By space, in line with a header of so many columns.
+    /// Columns separated by spaces, aligned with a header that has this many columns.
     Aligned(usize),
     Markdown,
 }
@@ -57,7 +57,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let mut columns: Vec<usize> = Vec::with_capacity(header.len());
     for record in rest {
         cells(&text[record.clone()], form, &mut row);
-        // A column that no row has is none. A row may have more cells than the header names.
+        // A column without a cell in any row does not count. A row may have more cells than the header.
         for name in header.iter().take(row.len()).skip(columns.len()) {
             columns.push(*known.entry(name).or_insert_with(|| table.push(name)));
         }

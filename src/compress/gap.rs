@@ -11,7 +11,7 @@ use crate::tokens::{CountTokens, TextKind};
 const GAP: &str = "[... ";
 const GAP_END: &str = " ...]";
 
-/// The line after a text that is shortened without a gap: its headings tell what is missing.
+/// The line after a shortened text without a gap. Its headings name the missing parts.
 pub(super) const SPARED: &str = "[... what can be spared is left out ...]";
 
 /// The content that is left out at one place.
@@ -64,7 +64,7 @@ pub(super) fn gap_line(gap: &Gap, failure_words: usize) -> String {
     line
 }
 
-/// Writes how many of what is left out report a failure.
+/// Writes how many of the omitted units report a failure.
 pub(super) fn push_errors(out: &mut String, failure_words: usize) {
     // Writing to a string cannot fail.
     let _ = match failure_words {

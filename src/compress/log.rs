@@ -15,14 +15,14 @@ use super::ranked::LONGEST_TRAIL;
 use super::trace::Stacks;
 use crate::numbers::thousands;
 
-/// A shape of at most so many lines is rare.
+/// A shape with at most this many lines is rare.
 const RARE: usize = 2;
 
-/// Of a shape that repeats, so many lines may stay at each end beside the one that says how many there are: they show
-/// how the numbers change.
+/// The most lines that stay at each end of a repeated shape, beside the line with its count. They show how the numbers
+/// change.
 const ENDS: usize = 2;
 
-/// A text of at least so many lines for each shape repeats itself.
+/// A text with at least this many lines for each shape is repetitive.
 const LINES_PER_SHAPE: usize = 2;
 
 /// Counts the lines of each shape.
@@ -64,7 +64,7 @@ pub(super) fn outline(text: &str) -> (ContentKind, Outline<'_>) {
     let mut cursor = Cursor::of(&found);
     let mut outline = Outline::of(Unit::Lines);
     let mut seen = vec![0_usize; shapes.lines.len()];
-    // A letter of the level may be all that tells a failure: `E0314` and `I0314` have one shape.
+    // The letter of the level may be the only sign of a failure: `E0314` and `I0314` have one shape.
     let mut failures = vec![0_usize; shapes.lines.len()];
     let mut trail = 0;
     let mut is_counted = false;
@@ -91,7 +91,7 @@ pub(super) fn outline(text: &str) -> (ContentKind, Outline<'_>) {
             () if !here.is_empty() || trail > 0 => Rank::Failure,
             () if repeats && is_blank(body) => Rank::Bulk,
             () if !repeats && is_heading(body) => Rank::Key,
-            // If nothing repeats, no line can stand for another.
+            // If nothing repeats, no line can represent another.
             () if !repeats || turn == 1 || times <= RARE => Rank::Sample,
             () => Rank::Ordinary,
         };
@@ -119,13 +119,13 @@ fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }
 
-/// True if a line is a heading of Markdown, which tells what a part of a long text is about.
+/// True if a line is a heading of Markdown, which names the subject of a part of a long text.
 fn is_heading(line: &str) -> bool {
     let title = line.trim_start_matches('#');
     title.len() < line.len() && title.starts_with(' ')
 }
 
-/// A line of at most so many bytes is shown with its count.
+/// A line with at most this many bytes is shown with its count.
 const LONGEST_COUNTED: usize = 400;
 
 fn with_count(line: &str, times: usize) -> String {

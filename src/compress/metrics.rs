@@ -9,7 +9,7 @@ use super::outline::{Outline, Rank, Unit, lines};
 use super::sample::Sample;
 use super::series::Series;
 
-/// Of a hundred lines, so many must be series or comments on them.
+/// The least percentage of lines that are series or comments on series.
 const SERIES: usize = 90;
 
 /// A family of more series is summed up.

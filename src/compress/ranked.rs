@@ -15,9 +15,9 @@ pub(super) const LONGEST_TRAIL: usize = 40;
 pub(super) enum Reports {
     /// By its words.
     ByWords,
-    /// By its words, and it is counted then, but it belongs to what went well and keeps its rank.
+    /// A failure by its words. It is counted as one, but belongs to a success and keeps its rank.
     Aside,
-    /// It reports one, whatever its words.
+    /// A failure, whatever its words.
     Failure,
     /// It reports none: words in it are names or somebody's text.
     Nothing,
@@ -32,7 +32,7 @@ struct Mark {
     reports: Reports,
     is_reworded: bool,
     is_unmarked: bool,
-    /// True if the piece of the line before stands for it too.
+    /// True if the piece of the line before represents this line too.
     is_folded: bool,
 }
 
@@ -93,7 +93,7 @@ impl<'a> RankedLines<'a> {
         self.marks[index].is_reworded = true;
     }
 
-    /// Says nothing where a line is left out, since a heading tells of it.
+    /// Writes nothing for an omitted line, because a heading mentions it.
     pub(super) fn unmark(&mut self, index: usize) {
         self.marks[index].is_unmarked = true;
     }

@@ -8,7 +8,7 @@ use super::outline::{Outline, Rank, Unit, lines};
 use super::sample::Sample;
 use crate::numbers::thousands;
 
-/// Of a hundred lines, so many must be results.
+/// The least percentage of lines that are results.
 const RESULTS: usize = 70;
 
 /// Results of each file that say what is found in it.
@@ -20,7 +20,7 @@ const SEPARATOR: &str = "--";
 /// A result of more bytes is cut.
 const LONGEST_RESULT: usize = 200;
 
-/// Failures stand out if at most one of so many lines reports one.
+/// Failures stand out if at most one of this many lines reports one.
 const RARE_AMONG: usize = 10;
 
 /// True if most lines look like `path:12:text`, `path-12-text` or `path:text`, and not all like the second, or like `12:text`
@@ -36,13 +36,13 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
         && sample.share(|line| path(line).is_some() || line == SEPARATOR) >= RESULTS
 }
 
-/// The results, each file named once. `None` if they are no results. O(length).
+/// Returns the results, with each file named once; `None` if the lines are not results. O(length).
 #[expect(clippy::unnecessary_wraps, reason = "other rooms take a closer look")]
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let found = failure_words(text);
     let mut cursor = Cursor::of(&found);
     let mut outline = Outline::of(Unit::Lines);
-    // Whoever searched for errors found nothing else; among other results they stand out.
+    // A search for errors finds only failures. Among other results a failure stands out.
     let are_rare = found.len() * RARE_AMONG < newlines(text) + 1;
     let all = results(text);
     let mut next = 0;

@@ -13,14 +13,14 @@ pub(super) struct Series<'a> {
 /// column.
 const FENCE: f64 = 3.0;
 
-/// So many jumps are said, the farthest.
+/// The most jumps that are listed, the largest first.
 const JUMPS: usize = 3;
 
-/// Quartiles say something of so many steps.
+/// The least number of steps for which quartiles are useful.
 const FEWEST_STEPS: usize = 8;
 
 impl<'a> Series<'a> {
-    /// Adds a number as it is in the source. `None` where it is none.
+    /// Adds a number as the source writes it. `None` if it is not a number.
     pub(super) fn push(&mut self, time: Option<&'a str>, source: &'a str) -> Option<()> {
         let value = source.parse::<f64>().ok()?;
         self.times.extend(time);

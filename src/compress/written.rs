@@ -10,7 +10,7 @@ use super::{Aim, Request, compress};
 use crate::numbers::thousands;
 use crate::tokens::{CountTokens, TextKind};
 
-/// Fewer lines in a row that are no prose are part of what is said around them.
+/// Fewer lines in a row that are not prose belong to the prose around them.
 const PASTED_LINES: usize = 4;
 
 /// A line of more characters was not typed.
@@ -229,7 +229,7 @@ fn prose(text: &str, segments: &[Segment], room: usize, counter: &dyn CountToken
     short
 }
 
-/// The line in place of what is left out.
+/// The line in place of the omitted text.
 fn gap(whole: &str) -> String {
     format!("[... {} characters left out ...]", thousands(whole.chars().count()))
 }

@@ -18,13 +18,13 @@ const UNUSED: f64 = 0.03;
 /// was removed.
 const MOST_TRIMMED: f64 = 0.9;
 
-/// Times that a plan is made again to use more: by then what is left is little, or nothing more can stay.
+/// Times that a plan is made again to use more of the budget. After that, little is left, or nothing more can stay.
 const REFILLS: usize = 3;
 
 /// Times the tokens by which lines came out too long are left free when they are chosen again.
 const SPARED: usize = 2;
 
-/// No lines are kept once the margin reaches the low mark divided by this: so few lines would tell nothing.
+/// No lines are kept if the margin is at least the low mark divided by this, because so few lines are useless.
 const LEAST_LINES: usize = 2;
 
 impl Engine {

@@ -5,11 +5,11 @@ use crate::numbers::{share, thousands};
 use crate::planner::Plan;
 use crate::policy::Policy;
 
-/// Of the messages that are too many, a compaction for their number removes at least one in this many, or waits.
+/// If there are too many messages, a compaction removes at least one in this many of the excess, or it waits.
 const LEAST_REMOVED: usize = 2;
 
-/// Why a soft plan does not get far enough, in numbers; `None` where it does, or where nothing is due. `summary` tokens may
-/// come to it.
+/// Returns the reason why a soft plan saves too little, in numbers; `None` if it saves enough or if none is due.
+/// `summary` tokens may be added to the outcome.
 pub(super) fn shortfall(plan: &Plan, summary: usize, policy: &Policy) -> Option<String> {
     let messages = plan.spans.messages();
     let removed: usize = plan.removals().map(|range| range.len()).sum();

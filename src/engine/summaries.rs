@@ -28,7 +28,7 @@ pub struct SummaryRange<'a> {
     /// Their places in the caller's list. System messages and pinned ones among them are kept, with the calls and results
     /// that belong to those.
     pub entries: Range<usize>,
-    /// The summary that this one continues; empty if there is none.
+    /// The previous summary, which this one continues; empty if there is none.
     pub previous: &'a str,
     /// The lines that came with it.
     pub previous_lines: &'a str,

@@ -35,7 +35,7 @@ impl Measured {
         self.messages.iter().map(|message| message.total).sum()
     }
 
-    /// Tokens of everything as the counter itself says, whatever it has learned.
+    /// Tokens of the whole conversation before scaling.
     pub fn unscaled(&self) -> usize {
         self.messages.iter().map(|message| message.unscaled).sum()
     }
@@ -51,7 +51,7 @@ impl Measured {
         self.messages[message].total
     }
 
-    /// Tokens of a message as the counter itself says, whatever it has learned.
+    /// Tokens of a message before scaling.
     pub fn message_unscaled(&self, message: usize) -> usize {
         self.messages[message].unscaled
     }

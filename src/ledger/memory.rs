@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// A count that nobody asked for in this many generations is forgotten.
+/// A count that was not used for this many generations is dropped.
 const GENERATIONS_KEPT: u32 = 16;
 
 /// Every measurement of a conversation is a generation, and so are this many texts that were asked for one by one.
@@ -21,7 +21,7 @@ struct MemoryEntry {
     generation: u32,
 }
 
-/// Counts of texts; those that nobody asked for in a while are forgotten.
+/// Counts of texts. Counts that were not used for a while are dropped.
 #[derive(Default)]
 pub(super) struct Memory {
     // Keyed against texts that are made to collide, which the hash that is the key is not.

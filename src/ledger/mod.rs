@@ -61,7 +61,7 @@ impl Ledger {
         self.known.lock().map_or(0, |known| known.len())
     }
 
-    /// The ledger as it counts at this moment. What is counted with it is counted at one scale, whatever is learned
+    /// Returns the ledger with its current scale. Everything that is counted with it has one scale, whatever is learned
     /// meanwhile.
     pub fn now(&self) -> Counting<'_> {
         Counting { ledger: self, scale: self.calibration.scale() }

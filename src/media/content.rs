@@ -33,7 +33,7 @@ pub trait Content {
 }
 
 impl dyn Content + '_ {
-    /// `N` bytes from `at` on, if there are so many.
+    /// Returns `N` bytes from `at` on; `None` if there are fewer.
     pub(super) fn exactly<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
         let mut bytes = [0; N];
         (self.read(at, &mut bytes) == N).then_some(bytes)
@@ -80,7 +80,7 @@ pub struct Base64<'a> {
 }
 
 impl<'a> Base64<'a> {
-    /// The bytes that `text` stands for.
+    /// Returns the bytes that `text` encodes.
     pub fn new(text: &'a str) -> Base64<'a> {
         let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
         let characters = text.trim_ascii().trim_end_matches(['=', '\n', '\r', ' ']).as_bytes();
@@ -89,7 +89,7 @@ impl<'a> Base64<'a> {
         Base64 { written: text, characters, line: line.unwrap_or(characters.len()).max(1), line_break }
     }
 
-    /// Characters that stand for bytes.
+    /// Characters that encode bytes.
     fn count(&self) -> usize {
         let (lines, rest) = (
             self.characters.len() / (self.line + self.line_break),
@@ -156,7 +156,7 @@ impl Content for Base64<'_> {
     }
 }
 
-/// Decodes up to the first group that is none.
+/// Decodes up to the first invalid group.
 fn undamaged(characters: &[u8], bytes: &mut [u8]) -> usize {
     let decode = |(group, into): (&[u8], &mut [u8])| LENIENT.decode_slice(group, into).ok();
     characters.chunks(CHARACTERS).zip(bytes.chunks_mut(BYTES)).map_while(decode).sum()

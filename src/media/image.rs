@@ -5,8 +5,8 @@
 
 use super::content::Content;
 
-/// Segments of a JPEG that are passed before its frame. Previews and colour profiles come in segments of up to 64 KB:
-/// so many hold 16 MB of them, and a file that is made of empty ones is given up soon.
+/// The most segments of a JPEG before its frame. Previews and colour profiles have segments of up to 64 KB, so these
+/// hold 16 MB. A file of empty segments is given up soon.
 const MOST_SEGMENTS: usize = 256;
 
 /// Fields of a TIFF directory that are looked at. They are sorted, and only two may come before the dimensions.
@@ -71,7 +71,7 @@ fn jpeg(content: &dyn Content) -> Option<(u32, u32)> {
 
 /// <https://developers.google.com/speed/webp/docs/riff_container>
 fn webp(content: &dyn Content) -> Option<(u32, u32)> {
-    /// Of the lossy and the lossless format alike.
+    /// For the lossy and the lossless format.
     const DIMENSION: u32 = 0x3FFF;
     let [b'W', b'E', b'B', b'P', b'V', b'P', b'8', form] = content.exactly(8)? else { return None };
     match form {

@@ -28,20 +28,20 @@ pub enum MediaKind {
 /// The size of a media block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Size {
-    /// Not known: the content lies elsewhere (a URL, a file id, a bucket), or its header cannot be read.
+    /// Unknown size: the content is elsewhere (a URL, a file id, a bucket), or its header cannot be read.
     Unknown,
-    /// Of an image.
+    /// The size of an image.
     Pixels {
         /// From left to right, at least 1.
         width: u32,
         /// From top to bottom, at least 1.
         height: u32,
     },
-    /// Of a document, read or estimated.
+    /// The size of a document, read or estimated.
     Pages(u32),
-    /// Of a document that is neither text nor has pages that could be counted.
+    /// The size of a document that is not text and whose pages cannot be counted.
     Bytes(u64),
-    /// Of sound and film, read or estimated, rounded up.
+    /// The length of sound or film, read or estimated, rounded up.
     Seconds(u32),
 }
 

@@ -20,7 +20,7 @@ pub use turn::Turn;
 use crate::media::Media;
 use crate::tokens::TextKind;
 
-/// Text that a conversation holds, wherever it lives.
+/// A text of a conversation, in the memory of the host or of the engine.
 pub trait Text: Deref<Target = str> {
     /// A digest of its content: what [`digest_of`] says. O(length), unless the text knows it.
     fn digest(&self) -> u128 {
@@ -231,7 +231,7 @@ impl<T> Part<T> {
 }
 
 impl<T> Document<T> {
-    /// A file is a table, code or a log as often as prose, and what a tool prints is no less dense.
+    /// A file is as often a table, code or a log as prose, so it is as dense as the output of a tool.
     fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
         self.texts.iter().for_each(|text| each(text, TextKind::ToolOutput));
     }

@@ -39,7 +39,7 @@ impl Span {
         (self.first + before, before.checked_sub(1).map_or(0, |index| self.later[index]))
     }
 
-    /// The parts that share an entry with a part, in a message of so many.
+    /// The parts that share an entry with a part, in a message of this many parts.
     pub fn parts_with(&self, part: usize, parts: usize) -> Range<usize> {
         let after = self.later.partition_point(|first| *first <= part);
         let start = after.checked_sub(1).map_or(0, |index| self.later[index]);

@@ -1,6 +1,6 @@
 //! Ties between parts that are not a call and a result of the host.
 
-/// Why a part does not stand alone.
+/// The reason why a part must stay with another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tie<T> {
     /// A step of this id that the provider runs itself. Its outcome may come in a later message: while a program of the

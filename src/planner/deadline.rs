@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-/// When a plan must be done. The crate reads no clock: who asks for the plan has one.
+/// The end of the time for a plan. The crate reads no clock, so the caller brings one.
 #[derive(Clone, Copy, Default)]
 pub enum Deadline<'a> {
     /// Whenever it is.
     #[default]
     Never,
-    /// As soon as this says that the time is over.
+    /// Returns true once the time is over.
     When(&'a (dyn Fn() -> bool + Sync)),
 }
 

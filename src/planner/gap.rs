@@ -193,7 +193,7 @@ fn transcript<T: Text>(
         }
     }
     let digest = working_copy.tokens.text_digest(gap.clone());
-    // Two gaps of one plan may hold the same words; their places tell them apart.
+    // Two gaps of a plan may have the same words. Their positions distinguish them.
     let place = gap.start.to_le_bytes();
     let identity = [&digest.to_le_bytes(), &place[..], notes.as_bytes()].concat();
     Artifact {

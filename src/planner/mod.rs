@@ -111,7 +111,7 @@ fn thin_out<T: Text>(working_copy: &mut WorkingCopy<'_, T>, storing: Storing) {
 /// The targets of the stages.
 #[derive(Clone, Copy)]
 struct Aims {
-    /// Tokens of what stays whole.
+    /// Tokens of the messages that stay whole.
     structure: usize,
     /// More than this after the first level asks for the next.
     enough: usize,
@@ -159,7 +159,7 @@ fn run_stages<T: Text>(working_copy: &mut WorkingCopy<'_, T>, target: usize, lev
     let runs = |level: &Level, stage: &StageName| level.runs(*stage) && *stage != StageName::Trim;
     for (index, stage) in stages.iter().enumerate().filter(|(_, stage)| runs(level, stage)) {
         if *stage == StageName::Window && working_copy.is_digested() && working_copy.total() > target {
-            // Lines are kept of what goes, so it need not be shortened first, and what stays may stay whole.
+            // Lines of removed content are kept, so it need not be shortened first, and the rest may stay whole.
             working_copy.restore();
             run(working_copy, *stage, target, level, storing);
             for level in levels {

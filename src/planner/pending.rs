@@ -13,7 +13,8 @@ use crate::store::{Whereabouts, noted_removals, removal_note};
 use crate::summary::{Removed, SummaryFallback, SummaryRequest, body, bounded, lost_lines, quoted, request};
 use crate::tokens::{CountTokens, TextKind};
 
-/// The most of what stays that a summary may be, as a part of it: in a small budget the newest messages say more.
+/// The largest share of the remaining messages that a summary may take. In a small budget the newest messages are worth
+/// more.
 const LARGEST_SHARE: usize = 5;
 
 /// The lines that hold what a summary lost take no more of its room than this part.
@@ -61,7 +62,7 @@ pub fn wait_for_summary<T: Text>(
     let worth = share(stands_for.saturating_sub(previous), policy.summary_ratio) + previous;
     let budget = plan.budget;
     let least = plan.tokens_after.saturating_add(reserve(policy, budget)).min(budget.limit);
-    // And never more than it stands for.
+    // And never more than the messages that it replaces.
     let room = budget.low.max(least).min(plan.tokens_before).saturating_sub(plan.tokens_after);
     let lines = policy.summary_lines.min(room / LINES_SHARE);
     let tokens = policy.summary_tokens.min(room.saturating_sub(lines + FRAMING)).min(worth);

@@ -20,7 +20,8 @@ const REASONING: &str = "reasoning";
 const REQUEST: &str = "request";
 const ANSWER: &str = "answer";
 
-/// Renders the parts that `working_copy` changes. A part is `None` if its new form is no shorter. O(length of those parts).
+/// Renders the parts that `working_copy` changes. A part is `None` if its new form is not shorter. O(length of those
+/// parts).
 pub(super) fn parts<T: Text>(working_copy: &WorkingCopy<'_, T>, with: &Rendering<'_>) -> Vec<Option<RenderedCut>> {
     let rendered = |((message, part), cut): ((usize, usize), &PartCut)| {
         let (stored, change) = match (&working_copy.conversation.messages[message].parts[part], &cut.change) {
@@ -70,7 +71,7 @@ struct LongText<'a> {
 }
 
 impl LongText<'_> {
-    /// Renders the cut. Returns `None` if the result is no shorter.
+    /// Renders the cut. Returns `None` if the result is not shorter.
     fn rendered(&self, role: Role, cut: &PartCut, with: &Rendering<'_>) -> Option<RenderedCut> {
         let (text, to_store, stored_before) = self.short(role, with)?;
         let count = |text: &str| with.counter.count(text, TextKind::Prose);

@@ -18,7 +18,7 @@ use crate::working_copy::WorkingCopy;
 /// From this many texts on, cutting them is shared among threads: about a millisecond of work.
 const CUTS_WORTH_A_THREAD: usize = 64;
 
-/// Lines are kept of at most this share of what goes.
+/// At most this share of the removed content is kept as lines.
 const MOST_LINES: f64 = 0.5;
 
 /// The texts of the gaps, and the cuts that come out shorter, with the lines that are kept of what goes from `tokens`.
@@ -40,7 +40,7 @@ fn filled<T: Text + Sync>(
         let room = room.min(share(by_cuts + by_gaps, MOST_LINES));
         let Digest { gaps: bodies, cuts: lines, names } = fill(working_copy, gaps, &cuts, room, with);
         let made: Vec<_> = cuts.iter().zip(&lines).map(|(cut, lines)| cut.with_body(lines, with)).collect();
-        // A part whose new form is no shorter stays whole, and so do the names in it.
+        // A part stays whole if its new form is not shorter. Then the names in it stay too.
         let mut whole = cuts.iter().zip(&made).filter(|(_, made)| made.is_none());
         if !whole.any(|(cut, _)| names.iter().any(|name| cut.says(name))) {
             return (bodies, made.into_iter().flatten().collect());
@@ -50,7 +50,7 @@ fn filled<T: Text + Sync>(
     }
 }
 
-/// The plan that a working copy decided on. O(what stays of the texts that are cut).
+/// Renders the plan that a working copy decided on. O(length of the shortened texts).
 pub fn render<T: Text + Sync>(working_copy: &WorkingCopy<'_, T>, with: &Rendering<'_>) -> Plan {
     let mut plan = Plan::idle(working_copy.conversation, working_copy.tokens, with.format, with.budget);
     let (gaps, artifacts) = gaps(working_copy, with);

@@ -11,7 +11,7 @@ use crate::wire::Format;
 pub enum Urgency {
     /// Nothing happens below the high mark.
     Soft,
-    /// Down to the low mark, whatever the fill.
+    /// Compacts down to the low mark in any case.
     Hard,
 }
 
@@ -48,7 +48,7 @@ pub struct Rendering<'a> {
     pub budget: Budget,
     /// Size that the plan aims at: the budget, or less if the plan before this one came out too large.
     pub aim: Budget,
-    /// Tokens that lines of what goes leave free, since their frames can come out longer than estimated.
+    /// Tokens kept free when lines of removed content are chosen, because their frames may be longer than estimated.
     pub margin: usize,
     /// Token counter.
     pub counter: Counting<'a>,

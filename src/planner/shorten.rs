@@ -67,7 +67,7 @@ pub(super) struct FramedCut<'a> {
 pub(super) type RenderedCut = (Edit, Option<Artifact>);
 
 impl<'a> FramedCut<'a> {
-    /// The cut of `place`; `None` where that is no text, which a working copy does not cut.
+    /// Returns the cut of `place`; `None` if it is not text, which a working copy does not cut.
     pub(super) fn of<T: Text>(
         conversation: &'a Conversation<T>,
         (place, cut): (ItemPlace, Cut),
@@ -84,7 +84,7 @@ impl<'a> FramedCut<'a> {
         self.cut.tokens_before.saturating_sub(with.counter.count(&mark, TextKind::ToolOutput))
     }
 
-    /// The result of cutting this text by itself. `None` if that is no shorter.
+    /// Returns this text, cut by itself; `None` if the result is not shorter.
     pub(super) fn rendered(&self, with: &Rendering<'_>) -> Option<RenderedCut> {
         self.edit(shorten(self.tool, self.text, self.cut.keep, &with.counter, with.referring)?, with)
     }
@@ -99,7 +99,7 @@ impl<'a> FramedCut<'a> {
         self.cut.superseded_by.is_some()
     }
 
-    /// The single line that stands for superseded content.
+    /// The single line in place of superseded content.
     pub(super) fn superseded(&self, with: &Rendering<'_>) -> Option<RenderedCut> {
         let by = self.cut.superseded_by.as_deref()?;
         let References { storing, salt, distrusted, style, places } = with.referring;
@@ -117,7 +117,7 @@ impl<'a> FramedCut<'a> {
         self.edit(ShortText { text, to_store, stored_before: None }, with)
     }
 
-    /// The result with `body` after its mark. `None` if that is no shorter.
+    /// Returns the result with `body` after its mark; `None` if it is not shorter.
     pub(super) fn with_body(&self, body: &str, with: &Rendering<'_>) -> Option<RenderedCut> {
         self.edit(self.framed(body, with), with)
     }

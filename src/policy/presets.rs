@@ -28,7 +28,7 @@ impl Policy {
         "valis",
     ];
 
-    /// A policy by name.
+    /// Returns a policy by name.
     ///
     /// # Errors
     /// `Policy` if there is none of that name.

@@ -107,7 +107,7 @@ fn replaced<T: Clone + Serialize + DeserializeOwned>(
     serde_json::from_value(Value::Object(settings)).expect("settings that can be read")
 }
 
-/// Why the value of a setting cannot be read: the problem, and the index of the wrong element where it is a list.
+/// The reason why the value of a setting cannot be read: the problem, and the index of the wrong element of a list.
 fn wrong_in<T: DeserializeOwned>(name: &str, value: &Value) -> Vec<(Option<usize>, String)> {
     let refused = |value: &Value| {
         let one = Map::from_iter([(name.to_owned(), value.clone())]);

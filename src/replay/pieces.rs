@@ -21,9 +21,9 @@ pub(super) enum Voice {
 /// The form of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextForm {
-    /// As it is.
+    /// The text as it is.
     Plain,
-    /// As compact JSON.
+    /// The value as compact JSON.
     Json,
 }
 

@@ -89,7 +89,7 @@ impl Thread {
     }
 }
 
-/// A text with one space wherever it has some.
+/// Returns a text in which each run of spaces is one space.
 fn normal(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -32,7 +32,7 @@ pub fn propose<T: Text>(
         StageName::Prune => prune::propose(working_copy, level, storing),
         StageName::Window => window::propose(working_copy, level),
         StageName::Trim => trim::propose(working_copy),
-        // They take nothing away: the planner keeps lines, and asks for words, once it is known what goes.
+        // They remove nothing. The planner keeps lines and requests summaries, once the removed messages are known.
         StageName::Digest | StageName::Summarize => Vec::new(),
     }
 }

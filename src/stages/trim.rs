@@ -11,7 +11,7 @@ use crate::working_copy::{
     ArgumentsRewrite, PartChange, PartCut, Proposal, RewrittenArgument, WorkingCopy, last_requests, read_removal_note,
 };
 
-/// A shorter argument is hardly longer than the line that would stand for it.
+/// A shorter argument is hardly longer than the line that would replace it.
 const LEAST_ARGUMENT: usize = 240;
 
 /// Tokens of a text that are always kept: a request of some sentences.
@@ -46,7 +46,7 @@ pub(super) fn propose<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<Proposa
     proposals
 }
 
-/// True if words of the last request are cut that nobody pasted. O(length of the request).
+/// True if the cut removes words of the last request that are not a paste. O(length of the request).
 pub fn cuts_last_request<T: Text>(working_copy: &WorkingCopy<'_, T>) -> bool {
     let cuts_words = |((message, part), cut): ((usize, usize), &PartCut)| {
         let block = &working_copy.conversation.messages[message].parts[part];
@@ -88,7 +88,7 @@ fn texts<T: Text>(working_copy: &WorkingCopy<'_, T>) -> (Vec<(usize, usize)>, Ve
             continue;
         }
         let tokens = working_copy.tokens.part(message, part);
-        // Replacement characters stand for bytes that cannot be restored.
+        // Replacement characters mark bytes that cannot be restored.
         if tokens > LEAST_TEXT && !text.contains(char::REPLACEMENT_CHARACTER) {
             texts.push(KeptText { message, part, tokens, said: unpasted_tokens(text, tokens) });
         }

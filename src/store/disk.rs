@@ -30,7 +30,7 @@ fn open(path: &Path) -> io::Result<File> {
     open_as(options.read(true), path)
 }
 
-/// The same for reading and appending; makes the file if there is none.
+/// Opens a file for reading and appending, and creates it if there is none.
 pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
@@ -82,7 +82,7 @@ pub(super) fn is_same(path: &Path, content: &[u8]) -> io::Result<bool> {
             return Ok(false);
         }
     }
-    // Another one's file keeps its age; so does one on a file system without times.
+    // A file of another user keeps its age, and so does a file on a file system without times.
     let _ = file.set_modified(now());
     Ok(true)
 }
@@ -115,7 +115,7 @@ impl TemporaryFile {
             let path = folder.join(format!(".{}-{turn}{TEMPORARY}", std::process::id()));
             let mut options = OpenOptions::new();
             options.write(true).create_new(true);
-            // Outputs hold whatever a tool printed; they are their owner's business.
+            // Only the owner may read the files, because outputs may have any content.
             #[cfg(unix)]
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
             match options.open(&path) {
@@ -172,8 +172,7 @@ pub(super) fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_symlink())
 }
 
-/// Removes the temporary files of processes that died while they wrote. What cannot be removed stays: it disturbs
-/// nobody.
+/// Removes the temporary files of processes that died while writing. A file that cannot be removed does no harm.
 pub(super) fn sweep(folder: &Path) {
     let oldest = now().checked_sub(LEFT_OVER);
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -25,11 +25,12 @@ impl ContentKind {
     /// A signature alone proves little (every text that begins with `BM` has that of a bitmap), so there must also be
     /// bytes that a text does not have. Without a known signature it takes many of them.
     pub fn of(content: &[u8]) -> ContentKind {
-        /// Of a hundred bytes with a signature; a real file of such a kind has tens.
+        /// The percentage of control bytes that makes content with a signature a file of its kind; real files have
+        /// tens.
         const SIGNED: usize = 5;
         /// Of a hundred bytes without one; a text in another encoding than UTF-8 has up to all, but nobody can read it.
         const UNSIGNED: usize = 30;
-        /// Shorter content without a signature is shown as well as it can be: there is too little to tell.
+        /// Shorter content without a signature is shown as text, because it is too short to judge.
         const SHORTEST: usize = 64;
 
         let head = &content[..content.len().min(LOOKED_AT)];

@@ -30,7 +30,7 @@ pub(super) const FOLLOW: &str = " characters follow]";
 pub enum Whereabouts<'a> {
     /// It is in the store.
     Stored(&'a Reference),
-    /// There is no store: it is gone.
+    /// Without a store: the content is gone.
     Lost,
 }
 
@@ -59,8 +59,8 @@ pub fn text_marked(characters: usize, whereabouts: &Whereabouts<'_>, body: &str)
     behind(&said, body)
 }
 
-/// The note in place of messages that were removed, with `body`, which stands for what was in them, after it; one line
-/// where the body is blank. O(length).
+/// The note in place of removed messages, followed by `body`, which describes them. A single line if the body is blank.
+/// O(length).
 pub fn removal_note(messages: usize, whereabouts: &Whereabouts<'_>, body: &str) -> String {
     let messages = thousands(messages);
     let said = match whereabouts {

@@ -47,7 +47,7 @@ pub struct Marked<'a> {
 enum Frame<'a> {
     /// A line of ours in front, without how much follows.
     Line(&'a str),
-    /// A line of ours that stands for something superseded, without its bracket.
+    /// A line of ullage in place of superseded content, without its bracket.
     Superseded(&'a str),
     /// The words of another system.
     Words(StyledMark<'a>),

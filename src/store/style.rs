@@ -7,7 +7,7 @@ use super::line::{Whereabouts, output_marked};
 use super::{Reference, reference_of_file};
 use crate::numbers::thousands;
 
-/// The words around what is left of a stored output.
+/// The words around the rest of a stored output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkStyle {

@@ -6,7 +6,7 @@ use super::style::framed;
 use super::{MarkStyle, Marked, Places};
 use crate::numbers::thousands;
 
-/// Characters of a path in a mark. Its end is what tells files apart.
+/// Characters of a path in a mark. The end of a path distinguishes files.
 const LONGEST_PATH: usize = 60;
 
 /// The line in place of an output of `tool` of so many characters, which `by` supersedes; where the style of the marks is
@@ -41,7 +41,7 @@ impl Marked<'_> {
     }
 }
 
-/// True if `text` stands for something superseded. O(1) except for another system's words, which are looked through.
+/// True if `text` replaces superseded content. O(1), except for the words of another system, which are searched for.
 pub fn is_superseded(text: &str) -> bool {
     match text.strip_prefix(MARK) {
         Some(said) => said.starts_with(SUPERSEDED),
@@ -60,7 +60,7 @@ pub enum Went {
     As,
 }
 
-/// The line in place of a text of so many characters in the arguments of a call, which went into a file or out of it. O(1).
+/// The line in place of a text with this many characters in the arguments of a call that wrote or read a file. O(1).
 pub fn argument_marked(characters: usize, went: Went, path: &str, whereabouts: &Whereabouts<'_>) -> String {
     let characters = thousands(characters);
     let path = shown(path);

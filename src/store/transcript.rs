@@ -67,7 +67,7 @@ pub struct Transcript {
 #[derive(Debug)]
 struct Writer {
     file: File,
-    /// Bytes of the file, where nobody else writes.
+    /// Bytes of the file, if no other process writes.
     end: u64,
     /// True if its last line has no end, likewise.
     is_torn: bool,
@@ -77,7 +77,7 @@ struct Writer {
 const TORN_END: &str = " \n";
 
 impl Transcript {
-    /// The log at `path`, which is made if there is none. Reads all of it, once.
+    /// Opens the log at `path`, or creates it. Reads the whole file once.
     ///
     /// # Errors
     /// `Store` if it cannot be opened, or another process has it open.
@@ -169,7 +169,7 @@ impl Transcript {
         })
     }
 
-    /// Ends the work on the log, and lets others open it. Closing it again is no mistake.
+    /// Closes the log, so that others can open it. Closing it again is allowed.
     ///
     /// # Errors
     /// `Store` if it cannot be flushed; it is closed anyway.

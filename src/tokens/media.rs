@@ -92,7 +92,7 @@ impl MediaRule {
     pub const CLAUDE_FINE: MediaRule =
         MediaRule::Patches { side: CLAUDE_SIDE, longest: CLAUDE_FINE_LONGEST, most: CLAUDE_FINE_MOST, hundred: WHOLE };
 
-    /// One of OpenAI's smaller models, which takes so many tokens for a hundred patches. No side is too long for it.
+    /// The rule of one of OpenAI's smaller models, by its tokens for a hundred patches. It limits no side of an image.
     pub(super) const fn openai_patches(hundred: u32) -> MediaRule {
         MediaRule::Patches { side: OPENAI_SIDE, longest: u32::MAX, most: OPENAI_MOST, hundred }
     }
@@ -114,7 +114,7 @@ impl MediaRule {
     }
 
     fn image(self, width: u64, height: u64) -> u64 {
-        /// Of each large provider.
+        /// A rule of each large provider.
         const CANDIDATES: [MediaRule; 3] = [MediaRule::CLAUDE_FINE, MediaRule::Tiles, MediaRule::Crops];
         match self {
             MediaRule::Patches { side, longest, most, hundred } => {

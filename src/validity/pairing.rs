@@ -13,7 +13,7 @@ use crate::wire::Piece;
 
 /// The result of a call that was never answered.
 const NO_RESULT: &str = "[ullage: this tool call was never answered]";
-/// The line before a result whose call is missing. It is a text of the user's role, and nobody's request.
+/// The line before a result whose call is missing. It has the user's role, but is not a request.
 pub const LOST_CALL: &str = "[ullage: the result of a tool call that is no longer in this conversation]";
 
 /// Message and part.
@@ -41,7 +41,7 @@ impl<T: Text> Repairer<'_, T> {
         for call in pairs.calls().iter().filter(|call| repeated.contains(&(call.message, call.part))) {
             let Part::Call { id, .. } = &conversation.messages[call.message].parts[call.part] else { continue };
             let first = next.entry(id).or_insert(2);
-            // One of so many is free.
+            // One of this many numbers is free.
             let mut names = (*first..taken.len() + 3).map(|number| (number, format!("{}-{number}", &**id)));
             let Some((number, fresh)) = names.find(|(_, new)| !taken.contains(new)) else { continue };
             *first = number + 1;

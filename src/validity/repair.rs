@@ -12,7 +12,7 @@ use crate::wire::{Change, Piece};
 /// The treatment of calls that were never answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenCalls {
-    /// It gets a result that says that there is none.
+    /// The call gets a result that says that there is none.
     Answer,
     /// It is removed.
     Remove,

@@ -30,7 +30,7 @@ pub struct FoundView<V> {
 pub struct DroppedViews<V> {
     /// They stay in the index, and may let go of the messages that they hold on to.
     pub released: Vec<V>,
-    /// They are no longer in the index.
+    /// These views are no longer in the index.
     pub forgotten: Vec<V>,
 }
 

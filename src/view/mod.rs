@@ -55,7 +55,7 @@ pub struct Compaction<M> {
     pub asked: Option<usize>,
 }
 
-/// The pieces that stand for a history.
+/// The pieces that replace a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request<M> {
     /// The pieces, and what is known of them.
@@ -102,7 +102,7 @@ struct Track<M> {
 pub struct View<M> {
     /// The most recently used one is the last.
     tracks: Vec<Track<M>>,
-    /// Some entries of the history, to tell it from another.
+    /// Some entries of the history, to distinguish it from another.
     landmarks: Vec<EntryDigest>,
     /// The most tokens that the messages may take, after a provider refused more.
     ceiling: Option<usize>,
@@ -167,7 +167,7 @@ impl<M: Clone> View<M> {
         let at = self.tracks.iter().position(|track| share_compactions(track.budget, budget));
         let mut track = at.map_or_else(|| Track { budget, compactions: VecDeque::new() }, |at| self.tracks.remove(at));
         let pieces = until_last_block(compaction.pieces);
-        // A compaction of the same entries stands in for the one before: a branch has other prefixes.
+        // A compaction of the same entries replaces the earlier one, because a branch has other prefixes.
         let (entries, prefix) = (prefixes.len(), prefixes.last());
         let is_same = |other: &Arc<KnownCompaction<M>>| {
             (other.entries, other.prefix) == (entries, prefix) || ends_alike(&other.compaction.pieces, &pieces)
@@ -196,7 +196,7 @@ impl<M: Clone> View<M> {
         self.ceiling = ceiling;
     }
 
-    /// Notes that a provider refused a request whose messages counted so many tokens: the next must be smaller.
+    /// Notes that a provider refused a request with this many tokens of messages. The next request must be smaller.
     pub fn refused(&mut self, tokens: usize) {
         let share = AFTER_REFUSALS[self.refusals.min(AFTER_REFUSALS.len() - 1)];
         self.refusals += 1;
@@ -244,7 +244,7 @@ impl<M> KnownCompaction<M> {
     }
 }
 
-/// The first entry that no piece stands for.
+/// Returns the first entry that no piece covers.
 fn end<M>(pieces: &[Piece<M>]) -> usize {
     pieces.last().map_or(0, |piece| piece.entries().end)
 }

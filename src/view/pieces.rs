@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::ledger::EntryDigest;
 
-/// A piece of what a model sees, and the entries of the history that it stands for.
+/// A piece of the model's view, and the entries of the history that it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece<M> {
     /// These entries, as they are.
@@ -15,7 +15,7 @@ pub enum Piece<M> {
         stands_for: Range<usize>,
         /// The messages that replace them, in order; empty if they are removed.
         shows: Vec<ShownMessage<M>>,
-        /// Digest of the history up to their end: it stands for no others.
+        /// Digest of the history up to their end. The piece replaces no other entries.
         prefix: u128,
     },
 }
@@ -30,7 +30,7 @@ pub enum ShownMessage<M> {
 }
 
 impl<M> Piece<M> {
-    /// The entries of the history that it stands for.
+    /// The entries of the history that it replaces.
     pub fn entries(&self) -> &Range<usize> {
         match self {
             Piece::Same(entries) | Piece::Block { stands_for: entries, .. } => entries,

@@ -107,7 +107,9 @@ impl<M> View<M> {
         }
         let shown = |shown: &ShownState, known: usize| match shown {
             ShownState::Entry(entry) if *entry < known => Ok(ShownMessage::Entry(*entry)),
-            ShownState::Entry(entry) => Err(not_a_state(&format!("entry {entry} is outside the messages of its block"))),
+            ShownState::Entry(entry) => {
+                Err(not_a_state(&format!("entry {entry} is outside the messages of its block")))
+            }
             ShownState::Message(place) => message(*place)
                 .map(ShownMessage::Made)
                 .ok_or_else(|| not_a_state(&format!("message {place}, which is stored beside it, is missing"))),
@@ -161,7 +163,8 @@ fn digest(hex: &str) -> Result<u128> {
 /// Returns the error about a state that belongs to another history.
 pub fn of_another() -> Error {
     Error::Conversation {
-        problem: "the state of the view belongs to another history: no message of that history is in this one".to_owned(),
+        problem: "the state of the view belongs to another history: no message of that history is in this one"
+            .to_owned(),
         remedy: "give the history of that state, or open a view without a state".to_owned(),
     }
 }

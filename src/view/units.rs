@@ -1,10 +1,10 @@
-//! A request during its construction: its messages, and the entries of the history that each stands for.
+//! A request under construction: its messages, and the entries of the history that each replaces.
 
 use std::ops::Range;
 
 use super::pieces::{Piece, Prefixes, ShownMessage, push};
 
-/// Messages of a request that stand for some entries of the history together.
+/// Messages of a request that together replace some entries of the history.
 #[derive(Debug, Clone)]
 pub struct Unit<M> {
     /// The entries; empty for what is in no history, such as a reminder for this request alone.
@@ -172,7 +172,7 @@ impl<M: Clone> Units<M> {
         for index in 0..outputs.len() {
             end = end.max(outputs[index].0.end);
             if end > later[index + 1] {
-                continue; // A later output is made of what stands before.
+                continue; // A later output is made from the messages before it.
             }
             groups.push(UnitGroup::of(&outputs[from..=index], end, &self.0));
             from = index + 1;

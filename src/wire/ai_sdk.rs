@@ -190,7 +190,7 @@ fn read_reasoning<N: Node>(part: &N) -> Result<Option<Part<N::Text>>> {
     for options in [Key::ProviderOptions, Key::ProviderMetadata].into_iter().filter_map(|key| part.present(key)) {
         let options = options.rendered()?;
         if !matches!(&*options, "{}" | "[]" | "\"\"") {
-            // Of redacted reasoning there is nothing else.
+            // Redacted reasoning has nothing else.
             let text = if text.is_empty() { options } else { text };
             return Ok(Some(Part::Reasoning { text, signature: Signature::Signed }));
         }

@@ -204,7 +204,7 @@ impl Run {
     }
 }
 
-/// The entry that a piece is in; what stands for something else is in none.
+/// The entry of a piece; a piece that replaces several has none.
 fn entry_of<T>(conversation: &Conversation<T>, piece: &Piece) -> Option<usize> {
     match piece {
         Piece::Part { message, part, .. } => Some(conversation.messages[*message].span.entry_of(*part).0),

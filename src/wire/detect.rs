@@ -27,7 +27,7 @@ const IMAGE: Formats = Formats::of(&[Format::Anthropic, Format::AiSdk]);
 const TOOL: Formats = Formats::of(&[Format::OpenAi, Format::AiSdk]);
 const FILE: Formats = Formats::of(&[Format::OpenAi, Format::AiSdk]);
 
-/// The format of `messages`.
+/// Returns the format of `messages`.
 ///
 /// # Errors
 /// `Conversation` if `messages` is not a list or nothing in it tells formats apart, `Message` if one is of another format
@@ -57,7 +57,7 @@ pub fn format_to_read<N: Node>(messages: &N) -> Result<Format> {
         ))
 }
 
-/// Every format that `messages` may be of: more than one where nothing tells them apart.
+/// Returns every possible format of `messages`: several if nothing distinguishes them.
 ///
 /// # Errors
 /// As for [`format_to_read`].
@@ -77,7 +77,7 @@ fn possible_formats<N: Node>(messages: &N) -> Result<Formats> {
         }
         formats = common;
         if formats.only().is_some() {
-            break; // What comes later is refused when it is read.
+            break; // A later message in another format is refused when it is read.
         }
     }
     Ok(formats)

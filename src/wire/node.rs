@@ -71,7 +71,7 @@ pub trait Node: Clone {
         self.kind() == Kind::Null
     }
 
-    /// The field `key`, also when it is null. `None` where there is no such field.
+    /// Returns the field `key`, even if it is null. `None` if there is no such field.
     fn get(&self, key: Key) -> Option<Self>;
 
     /// The field of a name that no format has: inside of a call's arguments.
@@ -85,7 +85,8 @@ pub trait Node: Clone {
     /// Number of elements of a list, `None` for anything else.
     fn length(&self) -> Option<usize>;
 
-    /// Number of fields of a dict, `None` for anything else: an object does not tell its fields from its methods.
+    /// Returns the number of fields of a dict; `None` for other values, because an object's fields look like its
+    /// methods.
     fn field_count(&self) -> Option<usize>;
 
     /// An element of a list.
@@ -164,7 +165,7 @@ pub trait Build: Node {
         self.with_all(vec![(key, Some(value))])
     }
 
-    /// A shallow copy of this map or object with these fields set, whatever their names.
+    /// Returns a shallow copy of this map or object with these fields set.
     fn with_fields(&self, fields: Vec<(&str, Self::Out)>) -> Result<Self::Out>;
 
     /// A new list.

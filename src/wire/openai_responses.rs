@@ -161,7 +161,7 @@ fn read_reasoning<N: Node>(entry: &N) -> Option<Part<N::Text>> {
     Some(Part::Reasoning { text, signature: if signed { Signature::Signed } else { Signature::Unsigned } })
 }
 
-/// The field by which an output says what it answers; `None` for an item that is no output.
+/// Returns the field that names the call of an output; `None` for other items.
 fn answered_by<N: Node>(name: &str, entry: &N) -> Option<Key> {
     match name {
         // OpenAI's reference has the call's id here in `id`, its guide in `call_id`.

@@ -54,7 +54,7 @@ pub struct WorkingCopy<'a, T> {
     total: usize,
     /// The tokens that a summary adds to a note.
     summary: usize,
-    /// Tokens of the newest messages that count as recent whatever their number.
+    /// Tokens of the newest messages that count as recent, whatever their number.
     recent_tokens: usize,
 }
 
@@ -85,7 +85,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
             kept[request] = Keeping::Must;
             kept[thought] = Keeping::Must;
         }
-        // The newest exchange is what the model answers next; a system message after it is none.
+        // The model answers the newest exchange next. A system message after it is not an exchange.
         let speaks = |message: usize| conversation.messages[message].role != Role::System;
         if let Some(last) = groups.iter().rev().find(|group| (*group).clone().any(speaks)) {
             kept[last.clone()].fill(Keeping::Must);
@@ -116,7 +116,8 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         }
     }
 
-    /// The same working copy where the newest messages of so many tokens count as recent, if those are more than the policy names.
+    /// Returns the same working copy, but the newest messages with this many tokens count as recent, if they are more
+    /// than the policy's.
     #[must_use]
     pub fn with_recent(self, recent_tokens: usize) -> WorkingCopy<'a, T> {
         WorkingCopy { recent_tokens, ..self }

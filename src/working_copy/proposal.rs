@@ -23,7 +23,7 @@ pub struct Cut {
 /// A proposal of a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proposal {
-    /// Keep only so many tokens of an item.
+    /// Keep only this many tokens of an item.
     Shorten {
         /// The item.
         place: ItemPlace,
@@ -46,7 +46,7 @@ pub enum Proposal {
         /// The texts.
         rewriting: ArgumentsRewrite,
     },
-    /// Keep only so many tokens of a text of a message, and of a note about earlier removals only its first line.
+    /// Keep only this many tokens of a text, and only the first line of a note about earlier removals.
     Condense {
         /// The message.
         message: usize,

@@ -94,7 +94,7 @@ pub(super) fn musts<T: Text>(conversation: &Conversation<T>, policy: &Policy) ->
     musts
 }
 
-/// The messages that stay whatever else there is: system messages, pins, and the first ones.
+/// The messages that always stay: system messages, pins, and the first ones.
 pub(super) fn fixed<T: Text>(conversation: &Conversation<T>, policy: &Policy) -> impl Iterator<Item = usize> {
     let messages = || conversation.messages.iter().enumerate();
     let stands_above = messages().filter(|(_, message)| message.role == Role::System || message.pin == Pin::Pinned);

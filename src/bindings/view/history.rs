@@ -46,8 +46,8 @@ impl<'py> History<'py> {
         place - self.transient.iter().enumerate().filter(|(index, (before, _))| before + index < place).count()
     }
 
-    /// The place in all of the history of each message of a request; one that stands for several is at the first, and one
-    /// that stands for none at no place.
+    /// The index in the whole history of each message of a request. A message that replaces several has the index of
+    /// the first; a message that replaces none has no index.
     pub fn places(&self, units: &Units<Made>) -> Vec<Option<usize>> {
         let before = |entry: usize| self.transient.partition_point(|(before, _)| *before < entry);
         let mut transient = 0;

@@ -103,8 +103,8 @@ impl PyViewRequest {
         due.compacted(py, outputs(entries), plan.0.format, due.is_lasting)
     }
 
-    /// Remembers what somebody else made of the messages of this request. A message that is the same object stands for
-    /// itself; another one stands, with its neighbours, for the entries removed between them.
+    /// Remembers the host's own compaction of this request. A message that is the same object replaces itself. Another
+    /// message, with its neighbours, replaces the entries removed between unchanged ones.
     fn replace<'py>(&self, py: Python<'py>, messages: &Bound<'py, PyList>) -> PyResult<()> {
         let Some(due) = &self.due else { return Ok(()) };
         let mut places: HashMap<*mut PyObject, VecDeque<usize>> = HashMap::new();
@@ -156,8 +156,8 @@ impl Due {
     }
 }
 
-/// Has new messages stand for all that is gone between the unchanged ones around them, together. One by one, all but
-/// the last would stand for nothing, and be shown of every history that goes on from there.
+/// New messages together replace all removed entries between the unchanged messages around them. Otherwise all but the
+/// last would replace nothing, and would appear in every history that continues from there.
 fn stand_for_gaps(outputs: &mut [Output<Made>], messages: usize) {
     let mut end = messages;
     let mut ends = vec![messages; outputs.len()];

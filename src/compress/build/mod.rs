@@ -15,7 +15,7 @@ use super::ranked::{RankedLines, Reports};
 use super::sample::Sample;
 use crate::numbers::thousands;
 
-/// Of a hundred lines, so many must be diagnostics with their excerpts, or progress.
+/// The least percentage of lines that are diagnostics with their excerpts, or progress.
 const BUILD: usize = 50;
 
 /// A diagnostic of more lines is cut.

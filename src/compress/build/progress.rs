@@ -131,7 +131,7 @@ pub(super) struct Verbs<'a> {
     others: usize,
 }
 
-/// Verbs that are named; a build has few, and what is no verb could be many.
+/// The most verbs that are named. A build has few, and other words could be many.
 const NAMED: usize = 8;
 
 impl<'a> Verbs<'a> {

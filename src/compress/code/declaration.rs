@@ -108,7 +108,7 @@ fn without_modifiers(line: &str) -> &str {
         let behind = behind.trim_start();
         let behind = behind.strip_prefix("\"C\"").map_or(behind, str::trim_start);
         let next = behind.split([' ', '(', '<', ':', '=']).next().unwrap_or_default();
-        // `const X: u8 = 1` and `static X` declare a constant: they are no modifiers there.
+        // `const X: u8 = 1` and `static X` declare a constant. The words are not modifiers there.
         let is_constant = matches!(word, "const" | "static" | "final") && !is_keyword(next) && !behind.contains('(');
         if next.is_empty() || is_constant {
             return rest;

@@ -7,7 +7,7 @@ use super::declaration::{Declaration, declaration};
 /// Characters of names that are shown.
 const SHOWN: usize = 160;
 
-/// Fewer imports stand for themselves.
+/// Fewer imports are shown as they are.
 const LEAST: usize = 3;
 
 /// Names what the file imports before its first import.

@@ -13,7 +13,7 @@ use super::outline::{Outline, Rank};
 use super::ranked::{RankedLines, Reports, indent};
 use super::sample::Sample;
 
-/// Of a hundred lines, so many must look like code; fewer where the tool reads files or numbers lines.
+/// The least percentage of lines that look like code; lower if the tool reads files or numbers lines.
 const CODE: usize = 60;
 const CODE_OF_A_READER: usize = 40;
 

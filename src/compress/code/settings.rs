@@ -9,7 +9,7 @@ use super::super::outline::Rank;
 use super::super::ranked::{RankedLines, indent};
 use crate::numbers::thousands;
 
-/// Of a hundred lines, so many must be settings.
+/// The least percentage of lines that are settings.
 pub(super) const SETTINGS: usize = 80;
 
 /// Keys of the second level that are essential, under each of the first.
@@ -50,7 +50,7 @@ fn key(body: &str) -> Option<&str> {
     (is_key(key) && !body.ends_with([';', '{']) && !body.contains('(')).then_some(key)
 }
 
-/// The places of keys that repeat, as those of list items and of documents do: so many are essential.
+/// The most essential lines for a key that repeats, as in list items and documents.
 const ALIKE: usize = 3;
 
 /// Ranks the lines by their level, and by how often the same key stood at the same place before.

@@ -5,13 +5,13 @@ use super::super::ranked::{RankedLines, Reports};
 use super::super::sample::Sample;
 use crate::numbers::thousands;
 
-/// Of a hundred lines, so many must say how much of a file changed, where there are no commits.
+/// Without commits: the least percentage of lines that tell how much of a file changed.
 const COUNTS: usize = 80;
 
-/// Commits that tell a history from a text that quotes one.
+/// The least number of commits that distinguishes a history from a text that quotes one.
 const COMMITS: usize = 2;
 
-/// Letters of a commit's name that tell it from every other, also in large repositories.
+/// Letters of a commit's hash that make it unique, even in large repositories.
 const NAME: usize = 12;
 
 /// Files of a commit that are essential where the whole is of many commits: those that changed most.

@@ -28,7 +28,7 @@ const ADDED_TAIL: usize = 1;
 /// Lines of a commit's message that are essential.
 const MESSAGE: usize = 8;
 
-/// Lines longer than this on average are minified: nobody wrote them.
+/// Lines longer than this on average are minified, not written by a person.
 const MINIFIED: usize = 400;
 
 /// Said once, before the first hunk.
@@ -136,7 +136,7 @@ fn is_made_by_tools(diff: &RankedLines<'_>, file: &FileChange<'_>) -> bool {
 
 /// Ranks the lines of a hunk: what changed, most at its front; nothing of a change that was seen before.
 fn mark_hunk(diff: &mut RankedLines<'_>, hunk: Range<usize>, is_shown: bool, seen: &mut HashSet<u64, RandomState>) {
-    // Of a merge, each line has two signs.
+    // Each line of a merge has two signs.
     let is_merge = diff.line(hunk.start).starts_with("@@@");
     let is_changed =
         |line: &str| line.starts_with(['+', '-']) || is_merge && line.get(1..2).is_some_and(|sign| sign != " ");

@@ -21,7 +21,7 @@ const FRONT: usize = 120;
 const BEFORE_ALARM: usize = 40;
 const BEHIND_ALARM: usize = 100;
 
-/// So many failures of one string are shown, the others counted.
+/// The most failures of one string that are shown. The others are counted.
 const MOST_ALARMS: usize = 3;
 
 /// `inside`, which is between quotes in JSON or is any other text without control characters, or what is left of it:
@@ -86,7 +86,7 @@ fn escape_around(bytes: &[u8], at: usize) -> Option<usize> {
     }
     let last = (at.saturating_sub(LONGEST_ESCAPE)..at).rev().find(|place| bytes[*place] == b'\\')?;
     let run = bytes[..=last].iter().rev().take_while(|byte| **byte == b'\\').count();
-    // Of a run of an even length, the last backslash is itself escaped.
+    // In a run of even length, the last backslash is itself escaped.
     if run % 2 == 0 {
         return None;
     }

@@ -15,22 +15,22 @@ use crate::compress::sample::Sample;
 use crate::compress::table::{CellKind, Table};
 use crate::numbers::thousands;
 
-/// Fewer records are no table.
+/// Fewer records are not a table.
 const FEWEST: usize = 5;
 
-/// Records of more bytes on average are no rows.
+/// Records with more bytes on average are not rows.
 const LONGEST: usize = 2_000;
 
 /// Records of more columns have no columns in common.
 const COLUMNS: usize = 120;
 
-/// So many cells of a hundred must be filled.
+/// The least percentage of cells that are filled.
 const FILLED: usize = 30;
 
 /// Lines of a hundred that must be records.
 const RECORDS: usize = 90;
 
-/// One record in so many may report a failure by a number alone; where more do, the number is a measure.
+/// At most one record in this many may report a failure by a number alone. If more do, the number is a measurement.
 const COUNTED: usize = 4;
 
 /// Keys whose value `false` reports a failure, and keys whose value other than 0 does.
@@ -99,7 +99,7 @@ struct Records<'a> {
     tape: Tape,
     table: Table<'a>,
     starts: Vec<usize>,
-    /// Lines that are no records.
+    /// Lines that are not records.
     others: Vec<Range<usize>>,
     /// Rows that report a failure, by what they say.
     failing: Vec<(usize, &'a str)>,
@@ -185,7 +185,7 @@ impl<'a> Records<'a> {
             ranks[row] = Rank::Sample;
         }
         let mut is_failing = vec![false; table.rows];
-        // The rows to keep where there is no budget: those that stand for others, and of failures some of each kind.
+        // The rows to keep without a budget: rows that represent others, and some failures of each kind.
         let mut is_example: Vec<bool> = ranks.iter().map(|rank| rank.is_essential()).collect();
         let mut alike = Alike::default();
         let mut seen: HashSet<&str, RandomState> = HashSet::with_hasher(RandomState::default());
@@ -208,7 +208,7 @@ impl<'a> Records<'a> {
         let mut outline = Outline::of(unit);
         let shown: Vec<&str> =
             table.columns.iter().filter(|column| column.constant(table.rows).is_none()).map(|c| c.name).collect();
-        // First of all, since without it nobody can read a row.
+        // The header comes first, because nobody can read a row without it.
         let heading = format!("{} records: {}\n", thousands(table.rows), shown.join(BETWEEN));
         outline.push_made(0..0, heading, Rank::Alarm, false);
         for line in table.summary() {

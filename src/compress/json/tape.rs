@@ -168,7 +168,7 @@ pub(super) fn index(place: usize) -> u32 {
     place as u32
 }
 
-/// The first place at or after `at` that is no space.
+/// Returns the first position at or after `at` that is not a space.
 pub(in crate::compress) fn after_space(bytes: &[u8], mut at: usize) -> usize {
     while at < bytes.len() && matches!(bytes[at], b' ' | b'\n' | b'\r' | b'\t') {
         at += 1;

@@ -88,7 +88,7 @@ struct OpenContainer {
     is_empty: bool,
     /// The next value in it, or its key.
     next: usize,
-    /// True if what is left out of the object is so little that it is written.
+    /// True if the omitted part of the object is so short that it is written.
     is_small: bool,
     left_out: usize,
     failures: usize,

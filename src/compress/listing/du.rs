@@ -3,7 +3,7 @@
 use super::super::outline::{Outline, Rank};
 use super::super::ranked::{RankedLines, Reports};
 
-/// The largest are essential, so many of them.
+/// The number of largest entries that are essential.
 const LARGEST: usize = 30;
 
 /// Reads `1.2G ./target`: a size with an optional unit, and a path after a tab. The size in units of the same kind.
@@ -27,7 +27,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     let mut list = RankedLines::of(text, Reports::ByForm);
     let mut entries: Vec<(u64, usize)> =
         (0..list.len()).filter_map(|index| Some((entry(list.line(index))?.0, index))).collect();
-    // The total is last, whatever its size.
+    // The total comes last, whatever its size.
     let total = entries.last().map(|(_, index)| *index);
     entries.sort_by(|one, two| two.0.cmp(&one.0).then(one.1.cmp(&two.1)));
     for (_, index) in entries.iter().take(LARGEST) {

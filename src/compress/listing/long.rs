@@ -21,10 +21,10 @@ const UPPER: usize = 1;
 /// Fewer entries of a path in a row stand better for themselves.
 const LEAST: usize = 3;
 
-/// The largest files of the whole list are essential, so many of them.
+/// The number of largest files in the whole list that are essential.
 const LARGEST: usize = 10;
 
-/// Files that are rare in the whole list are essential, so many of them.
+/// The number of rare files in the whole list that are essential.
 const RARE: usize = 30;
 
 /// With more folders than this only the first and the last entries tell what is in each; its heading does.

@@ -12,10 +12,10 @@ mod tree;
 use super::outline::Outline;
 use super::sample::Sample;
 
-/// Of a hundred lines, so many must be entries.
+/// The least percentage of lines that are entries.
 const ENTRIES: usize = 80;
 
-/// Fewer lines are no list.
+/// Fewer lines are not a list.
 const LEAST: usize = 8;
 
 /// True if most lines are entries of one of the kinds.

@@ -14,10 +14,10 @@ const MANY_FOLDERS: usize = 100;
 /// Fewer entries in a row stand better for themselves.
 const LEAST: usize = 3;
 
-/// Files that are rare in the whole list are essential, so many of them.
+/// The number of rare files in the whole list that are essential.
 const RARE: usize = 30;
 
-/// Longer lines are no paths.
+/// Longer lines are not paths.
 const LONGEST: usize = 250;
 
 /// True if a line may be a path: one word, or one with folders.

@@ -9,15 +9,15 @@ use crate::numbers::thousands;
 /// Kinds that are named; the others are counted together.
 const NAMED: usize = 4;
 
-/// A list of at least so many files has kinds that are rare.
+/// A list with at least this many files can have rare kinds.
 const MANY: usize = 50;
 
-/// So many files of a kind are few.
+/// A kind with at most this many files is rare.
 const FEW: usize = 2;
 
 /// The suffix of a name with its dot; `""` if it has none.
 pub(super) fn suffix(name: &str) -> &str {
-    // A suffix is short: what follows the dot of a version is none.
+    // Suffixes are short. The part after the dot of a version is not a suffix.
     const LONGEST: usize = 8;
     match name.rfind('.') {
         Some(at) if at > 0 && name.len() - at <= LONGEST && !name.ends_with('/') => &name[at..],

@@ -12,7 +12,7 @@ use super::suffixes::Suffixes;
 const SAMPLES: usize = 2;
 const DEEPEST: usize = 4;
 
-/// Files that are rare in the whole list are essential, so many of them.
+/// The number of rare files in the whole list that are essential.
 const RARE: usize = 30;
 
 /// Returns the depth of an entry; `None` if the line has no branch. Branches are drawn with lines or with `|--`.

@@ -92,9 +92,9 @@ pub struct Plain {
 pub enum PlainContent {
     /// Characters.
     Text,
-    /// A JSON object of so many keys.
+    /// A JSON object with this many keys.
     Object(usize),
-    /// A JSON list of so many elements.
+    /// A JSON list with this many elements.
     List(usize),
 }
 

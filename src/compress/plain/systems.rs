@@ -52,7 +52,7 @@ pub(super) fn amplifier(text: &str) -> Option<String> {
 }
 
 pub(super) fn supyagent(text: &str) -> Option<String> {
-    /// Texts of at most so many characters stay.
+    /// Texts with at most this many characters stay whole.
     const LONG: usize = 2_000;
     /// Characters that are kept in front.
     const HEAD: usize = 1_000;

@@ -55,7 +55,7 @@ pub(super) struct Stream<'a> {
 
 /// An entry of a log.
 pub(super) struct Entry<'a> {
-    /// In capitals; empty where there is none.
+    /// Written in capitals; empty if there is none.
     pub(super) severity: String,
     pub(super) message: String,
     pub(super) time: Option<&'a str>,

@@ -57,7 +57,7 @@ pub(super) fn failure(row: Value<'_>) -> Option<Sign<'_>> {
     labels.find(|(key, value)| says_failure(key, *value)).map(|(key, value)| Sign::Label(key, value))
 }
 
-/// The labels in what holds them, by key, whatever is around their values.
+/// Failure labels by key, whatever surrounds their values.
 pub(super) fn labels(holder: Value<'_>) -> impl Iterator<Item = (&str, Value<'_>)> {
     let inner = holder.field(&ATTRIBUTE_MAP).filter(|inner| inner.kind() == Kind::Object);
     let listed = holder.items().filter_map(pair);

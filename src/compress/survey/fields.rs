@@ -22,7 +22,7 @@ const VALUES: usize = 5;
 /// Longer texts are bodies, of which none is like another.
 const LONGEST_VALUE: usize = 200;
 
-/// Members of an object that are shown where it stands for more.
+/// Members that are shown of an object that represents several.
 pub(super) const SHOWN_MEMBERS: usize = 12;
 
 #[derive(Default)]

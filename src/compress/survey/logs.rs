@@ -21,7 +21,7 @@ const NAMED: usize = 10;
 /// Characters of an example.
 const EXAMPLE: usize = 240;
 
-/// Bytes of a message by which it is told from others: what happened is said first.
+/// Leading bytes that distinguish one message from others: a message says first what happened.
 const FRONT: usize = 400;
 
 /// Severities that report a failure, in the words of Cloud Logging, syslog and the usual libraries.

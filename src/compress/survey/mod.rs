@@ -34,7 +34,7 @@ use value::Value;
 /// A result, read once.
 #[derive(Debug)]
 pub struct Payload {
-    /// As it came.
+    /// The value in its original form.
     whole: String,
     /// The JSON in a text that nearly all of it consists of, as MCP wraps results.
     inner: Option<String>,

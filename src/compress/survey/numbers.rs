@@ -12,7 +12,7 @@ const PERCENTILES: [(&str, usize); 3] = [("p50", 50), ("p95", 95), ("p99", 99)];
 pub(super) struct Numbers(Vec<f64>);
 
 impl Numbers {
-    /// Adds a number; what is not finite is no number.
+    /// Adds a number, unless it is not finite.
     pub(super) fn push(&mut self, number: f64) {
         if number.is_finite() {
             self.0.push(number);

@@ -17,7 +17,7 @@ const SERIES: usize = 15;
 /// Metrics that are shown.
 const METRICS: usize = 15;
 
-/// Of each metric, so many of its highest series.
+/// The most series that are shown of each metric, the highest first.
 const HIGHEST: usize = 3;
 
 /// Characters of what a series is labelled with.

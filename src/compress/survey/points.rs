@@ -8,7 +8,7 @@ use crate::compress::series::Series;
 /// A point: when, where it says so, and how much, both as the source has them.
 pub(super) type Point<'a> = (Option<&'a str>, &'a str);
 
-/// A record of more members is no point but says something of its own.
+/// A record with more members is more than a point.
 const MOST_MEMBERS: usize = 8;
 
 /// Elements that are looked at to know what a list holds.

@@ -52,7 +52,7 @@ impl PayloadKind {
 /// Rows that are looked at.
 const LOOKED_AT: usize = 64;
 
-/// Of a hundred of them, so many must be of the kind.
+/// The least percentage of rows that are of the kind.
 const MOST: usize = 60;
 
 /// Returns the kind of the rows. Reads only the first of them.

@@ -10,7 +10,7 @@ use crate::compress::table::Moment;
 pub(super) enum Unit {
     /// Known to be milliseconds.
     Milliseconds,
-    /// As the source has it.
+    /// The duration as the source writes it.
     Unknown,
 }
 

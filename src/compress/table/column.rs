@@ -2,23 +2,23 @@
 
 use super::moments::{Edge, Moment, edge, is_time};
 
-/// A column of at most so many different cells has categories.
+/// A column with at most this many different cells has categories.
 const CATEGORIES: usize = 20;
 
-/// A category is no longer than this.
+/// A category is at most this long.
 const LONGEST_CATEGORY: usize = 60;
 
-/// A category of fewer than one in so many rows is rare.
+/// A category is rare if it has fewer than one in this many rows.
 const RARE: usize = 50;
 
 /// A number is an outlier if it is this many interquartile ranges beyond the quartiles: Tukey's outer fence
 /// (Exploratory Data Analysis, 1977).
 const FENCE: f64 = 3.0;
 
-/// Quartiles say something of so many numbers.
+/// The least number of values for which quartiles are useful.
 pub(super) const FEWEST_NUMBERS: usize = 8;
 
-/// So many outliers of a column are shown, the farthest.
+/// The most outliers of a column that are shown, the farthest first.
 const OUTLIERS: usize = 3;
 
 /// The type of a cell.
@@ -123,7 +123,7 @@ impl<'a> Column<'a> {
     }
 
     fn add_number(&mut self, row: usize, source: &'a str) {
-        // No number is less or more than one that is none.
+        // NaN is neither less nor greater than any number.
         let Some(number) = source.parse::<f64>().ok().filter(|number| !number.is_nan()) else { return };
         self.is_whole &= !source.contains(['.', 'e', 'E']);
         // OK because a text has fewer rows than a tape has places.

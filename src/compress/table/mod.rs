@@ -49,7 +49,7 @@ impl<'a> Table<'a> {
         self.columns[column].add(self.rows, kind, cell);
     }
 
-    /// Of a hundred cells, how many are filled.
+    /// The percentage of cells that are filled.
     pub(super) fn filled(&self) -> usize {
         let filled: usize = self.columns.iter().map(|column| column.filled).sum();
         filled * 100 / (self.rows * self.columns.len()).max(1)

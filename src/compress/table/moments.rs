@@ -15,7 +15,7 @@ pub(in crate::compress) struct Moment {
     part: f64,
 }
 
-/// Returns the end of a span that a column name stands for, and the rest of the name: `start_time`, `endTimeUnixNano`.
+/// Returns the end of a span that a column name names, and the rest of the name: `start_time`, `endTimeUnixNano`.
 pub(super) fn edge(name: &str) -> Option<(Edge, String)> {
     const STARTS: [&str; 4] = ["started", "start", "begin", "began"];
     const ENDS: [&str; 5] = ["ended", "end", "finished", "finish", "stop"];

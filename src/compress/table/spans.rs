@@ -4,7 +4,7 @@ use super::column::{Column, FEWEST_NUMBERS, is_duration};
 use super::moments::{Edge, edge};
 use crate::compress::series::rounded;
 
-/// So many rows are shown, those that took longest.
+/// The most rows that are shown, the longest durations first.
 const LONGEST: usize = 3;
 
 /// The durations of the rows.
@@ -15,8 +15,8 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    /// The spans from a column that says when they began to the one that says when they ended. `None` where there is no
-    /// such pair, or a column says how long they took.
+    /// Returns the spans from a column of starts to a column of ends. `None` if there is no such pair, or if a column
+    /// has the durations.
     pub(super) fn of(columns: &[Column<'_>]) -> Option<Spans> {
         if columns.iter().any(|column| is_duration(column.name)) {
             return None;

@@ -4,7 +4,7 @@ use super::column::{CellKind, Column, FEWEST_NUMBERS, is_duration};
 use crate::compress::series::rounded;
 use crate::numbers::thousands;
 
-/// So many categories are named, the most frequent first.
+/// The most categories that are named, the most frequent first.
 const NAMED: usize = 8;
 
 impl Column<'_> {

@@ -11,7 +11,7 @@ use super::super::ranked::{RankedLines, Reports};
 use super::super::sample::Sample;
 use super::status::{Counts, Status};
 
-/// Of a hundred lines, so many must be events.
+/// The least percentage of lines that are events.
 const EVENTS: usize = 80;
 
 #[derive(Deserialize)]
@@ -37,7 +37,7 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
         >= EVENTS
 }
 
-/// The events; `None` if the first is none. O(length).
+/// Returns the events; `None` if the first line is not an event. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     event(text.lines().next()?)?;
     let mut run = RankedLines::of(text, Reports::Nothing);

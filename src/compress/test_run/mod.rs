@@ -17,10 +17,10 @@ use super::outline::{Outline, Rank};
 use super::ranked::{RankedLines, Reports};
 use super::sample::Sample;
 
-/// Of a hundred lines, so many must tell how a test went where no other sign says that this is a run.
+/// Without another sign of a test run: the least percentage of lines with the outcome of a test.
 const STATUSES: usize = 50;
 
-/// At least so many passes in a row of one file are counted in a line of their own.
+/// At least this many passes in a row in one file are counted in their own line.
 const COUNTED_RUN: usize = 8;
 
 /// No more such lines are essential: they are as many as there are files.
@@ -29,7 +29,7 @@ const COUNTED_RUNS: usize = 60;
 /// Tests skipped or expected to fail that are essential, for their reasons.
 const SKIPPED: usize = 5;
 
-/// True if there is a line that only a run of tests prints, or most lines tell how a test went.
+/// True if a line is of the kind that only test runs print, or if most lines have the outcome of a test.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     go_json::claims(sample) || sample.any(is_sign) || sample.share(|line| status(line).is_some()) >= STATUSES
 }

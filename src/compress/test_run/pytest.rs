@@ -17,7 +17,7 @@ const PREAMBLE: usize = 10;
 /// Lines of a section about skips, durations or coverage that are essential.
 const REPORTED: usize = 10;
 
-/// So many failures with assertions alike are kept whole; they may well be different ones.
+/// The most failures with similar assertions that are kept whole. They may have different causes.
 const ALIKE: usize = 3;
 
 /// Lines of an assertion that come before everything else: what differs, without the whole of both sides.
@@ -26,7 +26,7 @@ const ASSERTION: usize = 6;
 /// The section that a line is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Section {
-    /// In front of the first rule, or in the list of tests.
+    /// Before the first rule, or in the list of tests.
     Run,
     Failures,
     Warnings,

@@ -1,4 +1,4 @@
-//! Lines that tell how one test went.
+//! Lines with the outcome of one test.
 
 use std::fmt;
 

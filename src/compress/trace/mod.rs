@@ -17,7 +17,7 @@ use super::ranked::{RankedLines, Reports, shape};
 use super::sample::Sample;
 use crate::numbers::thousands;
 
-/// Of a hundred lines, so many must be frames or the code in them.
+/// The least percentage of lines that are frames or the code in them.
 const FRAMES: usize = 60;
 
 /// Frames of the application in one stack that are essential, at its front and at its end.
@@ -26,7 +26,7 @@ const OWN: usize = 12;
 /// Frames in a row that may repeat together: recursion goes through a few functions.
 const LONGEST_CYCLE: usize = 8;
 
-/// Repeated fewer times, frames stand for themselves.
+/// Frames that repeat fewer times are shown as they are.
 const LEAST_CYCLES: usize = 2;
 
 /// True if most lines are frames.
@@ -93,7 +93,7 @@ fn read_stack<'a>(trace: &RankedLines<'a>, start: usize) -> Vec<PlacedFrame<'a>>
         if let Some(frame) = frame(trace.line(index)) {
             stack.push(PlacedFrame { lines: index..index + 1, frame });
         } else if let Some(last) = stack.last_mut().filter(|last| trace.line(index).starts_with(last.frame.under)) {
-            // The place may tell what the name does not: whose code it is.
+            // The path may show whose code it is if the name does not.
             last.frame.origin = last.frame.origin.max(frame::origin_of_place(trace.line(index)));
             last.lines.end = index + 1;
         } else {

@@ -9,7 +9,7 @@ use super::frame::frame;
 use crate::compress::outline::{Essence, Outline, Rank};
 use crate::numbers::thousands;
 
-/// Fewer lines stand for themselves.
+/// Fewer lines are shown as they are.
 const LEAST: usize = 3;
 
 /// The stacks of a text, while its lines are read one by one.
@@ -26,7 +26,7 @@ struct OpenFailure {
     start: usize,
     lines: usize,
     frames: usize,
-    /// Of the shapes of the lines.
+    /// The shapes of the lines.
     key: u64,
 }
 

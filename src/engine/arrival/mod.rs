@@ -16,7 +16,7 @@ use crate::wire::{Build, Bytes, Key, Kind, MAX_DEPTH};
 use crate::working_copy::Bounds;
 use shape::{OutputPlace, find_output, is_content};
 
-/// From so many bytes on, a text is counted on a thread of its own: about a millisecond of work.
+/// A text of at least this many bytes is counted on its own thread: about a millisecond of work.
 const WORTH_A_THREAD: usize = 128 * 1024;
 
 /// Blocks are looked for so deep: a list of blocks whose items are blocks, in a wrapper, and some more.
@@ -40,7 +40,7 @@ pub struct Shrunk<O, T> {
 pub enum Content<T> {
     /// A text of the host.
     Text(T),
-    /// A string that is no text, as its bytes.
+    /// Returns a string that is not valid text as its bytes.
     Raw(Vec<u8>),
 }
 

@@ -8,7 +8,7 @@ use crate::message::{Part, Text};
 use crate::store::{Went, is_ours};
 use crate::working_copy::{ArgumentsRewrite, Proposal, RewrittenArgument, WorkingCopy};
 
-/// A shorter text is hardly longer than the line that would stand for it.
+/// A shorter text is hardly longer than the line that would replace it.
 const LEAST: usize = 240;
 
 /// A call with long texts.
@@ -42,7 +42,7 @@ pub(super) fn find<T: Text>(
         let (message, part) = answer.call;
         let Part::Call { input, .. } = &working_copy.conversation.messages[message].parts[part] else { continue };
         let writes = answer.said.writing != WriteExtent::Nothing && !answer.failed;
-        // Replacement characters stand for bytes that cannot be restored.
+        // Replacement characters mark bytes that cannot be restored.
         if !writes || input.len() < LEAST || input.contains(char::REPLACEMENT_CHARACTER) {
             continue;
         }

@@ -61,7 +61,7 @@ impl Files {
             let next = later.ids.len() as u64;
             let file = *later.ids.entry(path).or_insert(next);
             if answer.said.writing != WriteExtent::Nothing {
-                // Of an output that is not all there it cannot be told whether the call failed.
+                // An incomplete output does not show if the call failed.
                 if matches!(answer.extent, Extent::Rest | Extent::Gone) {
                     continue;
                 }

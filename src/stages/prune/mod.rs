@@ -28,7 +28,7 @@ use crate::store::Storing;
 use crate::working_copy::{Proposal, Successor, WorkingCopy};
 use answers::CallAnswer;
 
-/// Of the recent messages this share is being worked on, whatever the level: its reasoning and its calls stay.
+/// The share of the recent messages that is always current work: its reasoning and its calls stay.
 const WORKED_ON: f64 = 0.5;
 
 /// An output that is superseded.
@@ -39,12 +39,12 @@ struct SupersededOutput {
     form: RemainingForm,
 }
 
-/// In what form the model still sees what goes.
+/// The form in which the model still sees superseded content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum RemainingForm {
     /// Word for word.
     Copied,
-    /// As it is now, or as what came of it.
+    /// The content as it is now, or its later form.
     Newer,
     /// Not at all: it is in the file.
     Elsewhere,
@@ -55,7 +55,7 @@ pub(super) fn propose<T: Text>(working_copy: &WorkingCopy<'_, T>, level: &Level,
     let recent = working_copy.recent_start(level.recent);
     let goes = |form: RemainingForm| match form {
         RemainingForm::Copied => true,
-        // Without a store, what goes is lost.
+        // Without a store, the content is lost.
         RemainingForm::Newer => storing == Storing::On || level.superseded >= May::Newer,
         // The next edits have to quote written text: on recorded coding sessions, removing it at once made a fifth of
         // the later edits impossible.

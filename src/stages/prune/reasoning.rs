@@ -5,7 +5,7 @@ use crate::working_copy::WorkingCopy;
 
 /// Messages whose reasoning may go, oldest first. O(reasoning).
 pub(super) fn find<'d, T: Text>(working_copy: &'d WorkingCopy<'_, T>) -> impl Iterator<Item = usize> + 'd {
-    // Replacement characters stand for bytes that cannot be restored.
+    // Replacement characters mark bytes that cannot be restored.
     let comes_back = |(message, part): &(usize, usize)| match &working_copy.conversation.messages[*message].parts[*part]
     {
         Part::Reasoning { text, .. } => !text.contains(char::REPLACEMENT_CHARACTER),

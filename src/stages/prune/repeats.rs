@@ -10,7 +10,7 @@ use crate::message::{Item, Part, Text};
 use crate::store::is_superseded;
 use crate::working_copy::WorkingCopy;
 
-/// A shorter output is no longer than the line that would stand for it.
+/// A shorter output is not longer than the line that would replace it.
 const LEAST: usize = 120;
 
 /// Every output of which a copy is further down, oldest first. O(length), or less where the host knows the digests of
@@ -35,7 +35,7 @@ pub(super) fn find<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<Superseded
                         let by = successor(*copy, "the same output further down");
                         found.push(SupersededOutput { place, by, form: RemainingForm::Copied });
                     }
-                    // One that is to be shortened is no copy any more.
+                    // An output that will be shortened is no longer a copy.
                     None if working_copy.is_cut(place) => {}
                     None => {
                         newest.insert(text.digest(), message);

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, VecDeque};
 use super::newest::Newest;
 use crate::store::Reference;
 
-/// Conversations whose references are remembered. A conversation counts as ended once so many others were cleaned after it.
+/// The most conversations whose references are remembered. A conversation counts as finished once this many others were
+/// cleaned after it.
 const CONVERSATIONS: usize = 256;
 
 /// The references that no cleaning may remove.

@@ -38,9 +38,9 @@ pub struct Request<'a> {
     pub lines: Option<RangeInclusive<usize>>,
     /// With a pattern: this many lines before and after each match.
     pub context: usize,
-    /// Only so many of the first lines.
+    /// Only this many first lines.
     pub head: Option<usize>,
-    /// Only so many of the last lines.
+    /// Only this many last lines.
     pub tail: Option<usize>,
     /// Most characters to give back.
     pub limit: usize,

@@ -137,9 +137,9 @@ fn member(json: &str, at: usize, wanted: &str, path: &str) -> Result<usize> {
 /// The separators of a list's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Separators {
-    /// As in an array, which a bracket ends.
+    /// The separator in an array, which a bracket ends.
     ByComma,
-    /// As between documents, which the end of the text ends.
+    /// The separator between documents, which the end of the text ends.
     BySpace,
 }
 

@@ -28,8 +28,8 @@ pub struct Search {
 }
 
 impl Search {
-    /// A search for lines that match `pattern`, shown with so many lines around each; at most `limit` characters of them
-    /// in all, and half of what is left for each artifact.
+    /// Creates a search for lines that match `pattern`, with this many lines around each match. It shows at most
+    /// `limit` characters in all, and for each artifact at most half of the rest.
     ///
     /// # Errors
     /// `Store` if the pattern is not a regular expression or too large.
@@ -39,7 +39,7 @@ impl Search {
         Ok(Search { regex, context, left: limit, body, first, searched: 0, matching: 0, matches: 0, cut: false })
     }
 
-    /// Looks through one artifact. What is no text is passed over. O(length).
+    /// Searches one artifact; skips content that is not text. O(length).
     pub fn look(&mut self, reference: &Reference, content: &[u8]) {
         self.searched += 1;
         if ContentKind::of(content) != ContentKind::Text {

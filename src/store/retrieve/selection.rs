@@ -27,7 +27,7 @@ impl Selection {
         selection
     }
 
-    /// Those of these lines that match, with so many before and after each; and how many match. O(length).
+    /// Returns the matching lines, with this many lines before and after each, and the number of matches. O(length).
     pub(super) fn matching(&self, text: &str, regex: &Regex, context: usize) -> (Selection, usize) {
         let Some(within) = self.ranges.first().cloned() else { return (Selection::default(), 0) };
         let mut found = Selection::default();
@@ -83,7 +83,7 @@ impl Selection {
     }
 }
 
-/// The regular expression `pattern`, of a size that is bounded.
+/// Compiles the regular expression `pattern`, whose size is bounded.
 ///
 /// # Errors
 /// `Store` if it is none, or too large.

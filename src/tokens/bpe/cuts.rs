@@ -9,7 +9,7 @@ use super::vocabulary::Vocabulary;
 
 /// Bytes of a character that is counted without being merged.
 const THREE: usize = 3;
-/// The least character of so many, as a number.
+/// The least character with this many bytes, as a number.
 const THREE_BYTES: u32 = 0xE0_0000;
 /// Bytes from which on every piece of such characters is cut: a word is not so long.
 const LONGER_THAN_A_WORD: usize = 31;

@@ -20,7 +20,7 @@ const OVERLAP: usize = 16;
 const WIDEST: usize = 4_096;
 /// So is a piece whose bytes go through windows more often than this: bytes that settle take less than two.
 const PATIENCE: usize = 8;
-/// To know early that a piece exceeds a limit costs about as much as counting so many bytes.
+/// Detecting early that a piece exceeds a limit costs about as much as counting this many bytes.
 const WORTH_STOPPING: usize = 32 * 1024;
 
 /// Number of tokens in a piece, or any number above `limit` if there are more than that. Linear, at worst n log n.

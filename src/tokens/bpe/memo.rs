@@ -158,7 +158,7 @@ fn word_key(text: &[u8], start: usize, length: usize) -> u128 {
     bytes & MASKS[length] | (length as u128) << LENGTH_AT
 }
 
-/// The lowest bytes, so many: a look-up is faster than a shift of two words.
+/// Masks of the lowest bytes, by their number. A look-up is faster than a shift of two words.
 static MASKS: [u128; LONGEST_WORD + 1] = {
     let mut masks = [0; LONGEST_WORD + 1];
     let mut length = 0;

@@ -151,7 +151,7 @@ impl CountTokens for Exact {
     }
 
     fn fits(&self, text: &str, _: TextKind, limit: usize) -> bool {
-        // A token has at least one byte and at most so many: often that is the answer.
+        // A token has at least one byte and at most this many, which often decides the answer.
         if text.len() <= limit {
             return true;
         }

@@ -84,7 +84,7 @@ fn boundaries(encoding: Encoding, classes: &Classes) -> u64 {
     };
     let known = (known_bytes & !undecided).trailing_ones();
 
-    // A word takes one character before it: a space that is no newline, or a single other.
+    // A word takes one character before it: a space other than a newline, or another single character.
     let mut starts = letters & !after(letters | gaps | leads);
     if encoding == Encoding::O200kBase {
         starts |= uppers & after(lowers);

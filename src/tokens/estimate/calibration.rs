@@ -131,7 +131,7 @@ impl Calibration {
         let remainder = |point: &Point| Remainder { reported: point.reported, counted: scale.of(point.counted) };
         let mut remainders: Vec<Remainder> = points.iter().map(remainder).collect();
         remainders.sort_unstable_by_key(|remainder| remainder.reported as i128 - remainder.counted as i128);
-        // Of an even number the greater: too much room kept does less harm than too little.
+        // Of an even number, the greater: too large a reserve does less harm than too small a one.
         remainders.get(remainders.len() / 2).copied()
     }
 

@@ -31,7 +31,7 @@ const MILLIONTHS: usize = 1_000_000;
 pub const NAMED_RATIOS: [(&str, f64); 6] =
     [("claude", 3.7), ("gpt", 4.0), ("kimi-k2", 3.8), ("gemini", 4.2), ("default", 3.7), ("sre-agent", 2.5)];
 
-/// Characters a token by their name in [`NAMED_RATIOS`].
+/// Returns the characters for a token by their name in [`NAMED_RATIOS`].
 ///
 /// # Errors
 /// `Policy` if there is none of that name.
@@ -80,7 +80,7 @@ impl Estimate {
         Self { name: "claude".to_owned(), reading: Reading::Pairs }
     }
 
-    /// The ratio of that name in [`NAMED_RATIOS`].
+    /// Returns the ratio with this name in [`NAMED_RATIOS`].
     ///
     /// # Errors
     /// `Policy` if there is none.
@@ -88,7 +88,7 @@ impl Estimate {
         Ok(Self::ratio(ratio_named(name)?)?.named(name))
     }
 
-    /// So many characters for a token, whatever the text, and nothing for its frame.
+    /// Counts a token for this many characters of any text, and nothing for the frame.
     ///
     /// # Errors
     /// `Policy` if that is not from 0.1 to 1,000.

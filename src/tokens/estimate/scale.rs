@@ -25,7 +25,7 @@ impl Scale {
         Scale { hundredths: (ratio * HUNDREDTHS as f64).round() as usize }
     }
 
-    /// As a number.
+    /// Returns the scale as a number.
     #[allow(clippy::cast_precision_loss)] // From 0.4 to 2.5.
     pub fn factor(self) -> f64 {
         self.hundredths as f64 / HUNDREDTHS as f64

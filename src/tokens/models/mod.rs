@@ -62,7 +62,7 @@ impl Family {
             // Nothing is fitted for Gemini. Its open sibling Gemma takes 1.21 times the tokens of o200k_base and
             // Claude 1.28 times, so the constants of Claude err on the safe side.
             Self::Gemini => Arc::new(Estimate::claude().named("gemini")),
-            // Of the estimates at hand the one that errs least often below.
+            // The estimate that errs least often below.
             Self::Unknown => Arc::new(Estimate::claude().named("unknown")),
         }
     }

@@ -94,7 +94,7 @@ fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], edit: &EntryEdit<'_>) -> R
     entry.with_all(fields)
 }
 
-/// A call with other arguments, wherever its maker has put them.
+/// Writes other arguments of a call to the place where its maker put them.
 fn replace_arguments<N: Build>(call: &N, new: &Arguments) -> Result<N::Out> {
     const ARGUMENTS: [Key; 3] = [Key::Arguments, Key::Input, Key::Args];
     match [Key::Function, Key::Custom].into_iter().find_map(|key| Some((key, call.present(key)?))) {
@@ -202,7 +202,7 @@ impl<N: Node> Spots<N> {
         Spots(of_entry)
     }
 
-    /// The part at a place; a result is none.
+    /// Returns the part at a place; `None` for a result.
     fn at(&self, place: EntryPart) -> Option<&Spot<N>> {
         self.0.get(&place.entry)?.get(place.part)
     }
