@@ -95,6 +95,13 @@ def s3(folder: Path) -> Place:
     return Place("ObjectStore", prefix, prefix, more[0], more[1])
 
 
+def azure(folder: Path) -> Place:
+    endpoint = servers.azure_endpoint()
+    more = [{"config": servers.azure_config(at)} for at in (endpoint, f"http://{SILENT()}")]
+    prefix = f"{servers.azure_container(f'b-{uuid.uuid4().hex}')}/some/prefix"
+    return Place("ObjectStore", prefix, prefix, more[0], more[1])
+
+
 def redis(folder: Path) -> Place:
     more = {"prefix": uuid.uuid4().hex}
     return Place("RedisStore", servers.redis_url(), f"redis://{SILENT()}", more)
@@ -134,6 +141,7 @@ EVERY = {
     "sqlite": sqlite,
     "objects": objects_in_folder,
     "s3": s3,
+    "azure": azure,
     "redis": redis,
     "postgres": postgres,
 }
