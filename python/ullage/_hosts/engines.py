@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from ullage import ContextManager, MemoryStore, PolicyError
+from ullage._engine.lru_cache import LruCache
 from ullage._hosts.checks import require_engine
 from ullage.models.catalog import ModelLimits
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
     from ullage import Policy
     from ullage.stores.protocol import Store
+
+# Models that a host talks to at once. Hosts may let a user name the model. A forgotten engine is
+# made again.
+MODELS = 64
 
 
 class Engines:
@@ -50,7 +55,7 @@ class Engines:
         self._given = engine
         self._policy, self._model, self._format = policy, model, format
         self.store = engine.store if engine is not None else store or MemoryStore()
-        self._made: dict[tuple[str, int | None], ContextManager] = {}
+        self._made: LruCache[ContextManager] = LruCache(MODELS)
         self._making = threading.Lock()
         # Created now, so that an invalid argument is an error here and not in the first request.
         self._last = engine or self.of(model, None)
@@ -73,7 +78,8 @@ class Engines:
         with self._making:
             engine = self._made.get((name, window))
             if engine is None:
-                engine = self._made[name, window] = self._engine(name, window)
+                engine = self._engine(name, window)
+                self._made.put((name, window), engine)
         self._last = engine
         return engine
 

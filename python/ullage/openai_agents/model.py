@@ -9,10 +9,11 @@ from agents.models.interface import Model
 from agents.run_config import ModelInputData
 
 from ullage import PolicyError
+from ullage._engine.lru_cache import LruCache
 from ullage._engine.steps import arun
 from ullage._hosts.conversations import Conversations
 from ullage._hosts.definitions import Definitions
-from ullage._hosts.engines import Engines
+from ullage._hosts.engines import MODELS, Engines
 from ullage._hosts.rows import SameRows
 from ullage.openai_agents.items import is_delta
 
@@ -187,16 +188,17 @@ class ContextProvider(ModelProvider):
     ) -> None:
         self._provider = provider or MultiProvider()
         self._engines = Engines(engine, policy=policy, store=store, format=FORMAT)
-        self._models: dict[str | None, tuple[Model, ContextModel]] = {}
+        self._models: LruCache[tuple[Model, ContextModel]] = LruCache(MODELS)
 
     def get_model(self, model_name: str | None) -> Model:
-        """The model of this name, always the same one."""
+        """The model of this name, the same one as long as it is in use."""
         inner = self._provider.get_model(model_name)
         known = self._models.get(model_name)
         if known is None or known[0] is not inner:
             own = model_name or getattr(inner, "model", None)
             engine = self._engines.of(own if isinstance(own, str) else None, None)
-            known = self._models[model_name] = inner, ContextModel(inner, engine)
+            known = inner, ContextModel(inner, engine)
+            self._models.put(model_name, known)
         return known[1]
 
     async def aclose(self) -> None:

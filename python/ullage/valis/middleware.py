@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
+from collections import deque
 from dataclasses import dataclass
 from operator import is_
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,8 @@ logger = Logger(__name__)
 
 # The default folder for files, in the folder that the agent works in.
 _FOLDER = ".valis"
+# Windows whose engines are kept; an agent has one for each of its models.
+_WINDOWS = 16
 # Results that are remembered: of a long-lived server's, those that a model may still ask for.
 _REMEMBERED = 4_096
 # Valis' window of a model that nobody knows.
@@ -99,16 +102,16 @@ class ContextManagementMiddleware:
         self.tokenizer = counter_for(tokenizer)
         self._files = Files(self.filesystem)
         # By the window and its thresholds: what was compacted for one is of no use for another.
-        self._engines: dict[object, ullage.ContextManager] = {}
+        self._engines: LruCache[ullage.ContextManager] = LruCache(_WINDOWS)
         # The beginnings of conversations of which a summary did not help.
         self._fruitless: WeakKeyDictionary[ullage.View, tuple[int, str]] = WeakKeyDictionary()
         # The calls of results that became files, so that a result that is read back is recognized.
         self._offloaded: LruCache[str] = LruCache(_REMEMBERED)
-        self._compaction_history: list[CompactionResult] = []
+        self._compaction_history: deque[CompactionResult] = deque(maxlen=_REMEMBERED)
 
     @property
     def compaction_history(self) -> list[CompactionResult]:
-        """The compactions so far."""
+        """The compactions so far; of more than 4,096 the newest."""
         return list(self._compaction_history)
 
     def count_tokens(self, text: str) -> int:
@@ -348,14 +351,15 @@ class ContextManagementMiddleware:
 
     def _engine(self, limit: int) -> ullage.ContextManager:
         terms = (limit, self.config.compacts_at(limit), self.config.summarizes_at(limit))
-        if terms not in self._engines:
+        engine = self._engines.get(terms)
+        if engine is None:
             # The middleware says when a compaction is due.
             policy = ullage.Policy.preset("valis").replace(
                 high=1.0, stages=["window"], levels=[{"recent": 0.0}]
             )
             engine = ullage.ContextManager(policy, counter=self.tokenizer)
-            self._engines.setdefault(terms, engine)
-        return self._engines[terms]
+            self._engines.put(terms, engine)
+        return engine
 
     def _done(self, result: CompactionResult) -> None:
         self._compaction_history.append(result)
