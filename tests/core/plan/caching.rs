@@ -64,7 +64,7 @@ fn a_compaction_that_does_not_pay_back_waits_until_it_must() {
     answered(&engine, &at_95, WINDOW);
     let waits = plan(&engine, &at_95);
     assert!(waits.edits.is_empty() && waits.tokens_after == waits.tokens_before);
-    assert!(waits.warnings[0].contains("pay back after"), "{:?}", waits.warnings);
+    assert!(waits.warnings[0].contains("pay back only after"), "{:?}", waits.warnings);
     assert!(!plan(&engine, &at_105).edits.is_empty(), "it does not fit otherwise");
     let hard = compact_in_window(&engine, &at_95, Format::Bedrock, Urgency::Hard).unwrap();
     assert!(!hard.plan.edits.is_empty(), "who asks for it gets it");
