@@ -121,7 +121,7 @@ impl Pairs {
                 }
             }
         }
-        for call in bound.waiting(conversation) {
+        for call in bound.waiting(conversation, &pairs.orphans) {
             pairs.calls[call].awaits = Awaits::Approval;
         }
         pairs.bonds = bound.into_bonds();

@@ -78,12 +78,15 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// The calls that wait for approval, or were decided on. O(messages) if there are any.
-    pub(super) fn waiting<T: Text>(&self, conversation: &Conversation<T>) -> Vec<usize> {
+    /// The calls that wait for approval, or were decided on. O(messages) if there are any. `orphans` are sorted.
+    pub(super) fn waiting<T: Text>(&self, conversation: &Conversation<T>, orphans: &[(usize, usize)]) -> Vec<usize> {
         if self.asked.is_empty() {
             return Vec::new();
         }
-        let last_word = conversation.messages.iter().rposition(speaks).unwrap_or_default();
+        let speaks = |index: &usize| {
+            speaks(&conversation.messages[*index], |part| orphans.binary_search(&(*index, part)).is_ok())
+        };
+        let last_word = (0..conversation.messages.len()).rfind(speaks).unwrap_or_default();
         let undecided = self.asked.values().filter(|(message, _)| *message >= last_word);
         undecided.filter_map(|(_, call)| *call).chain(self.decided.iter().copied()).collect()
     }
@@ -95,13 +98,13 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// True if the conversation goes on with a message: results and decisions only answer what was said before.
-fn speaks<T>(message: &Message<T>) -> bool {
+/// True if the conversation goes on with a message: decisions and results of calls only answer what was said before.
+fn speaks<T>(message: &Message<T>, is_orphan: impl Fn(usize) -> bool) -> bool {
     let decisions = message.ties.iter().filter(|(_, tie)| matches!(tie, Tie::Decides { .. }));
     let mut decisions = decisions.map(|(at, _)| *at).peekable();
     let mut answers = |(at, part): (usize, &Part<T>)| {
         let decides = decisions.next_if_eq(&at).is_some();
-        decides || matches!(part, Part::Result { .. })
+        decides || matches!(part, Part::Result { .. }) && !is_orphan(at)
     };
     match message.role {
         Role::System => false,

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use super::repair::{OpenCalls, Repairer};
 use super::working::{RepairedMessage, part_of, pictures_of, place_of, words_of};
 use crate::error::shown;
-use crate::invariants::{Awaits, Demand, Pairs, waiting_from};
+use crate::invariants::{Awaits, Demand, Pairs};
 use crate::message::{Part, Role, Text};
 use crate::wire::Piece;
 
@@ -92,27 +92,30 @@ impl<T: Text> Repairer<'_, T> {
 
     /// Puts every result right after its call, answers the calls that have none, and lets results without a call speak.
     pub(super) fn pair(&mut self, open: OpenCalls) {
+        let mut messages = std::mem::take(&mut self.repaired_messages);
         let pairs = Pairs::of(self.conversation);
         let result_of: HashMap<PartOfMessage, Option<PartOfMessage>, RandomState> =
             pairs.calls().iter().map(|call| ((call.message, call.part), call.result)).collect();
         let lawful = pairs.calls().iter().filter(|call| call.awaits == Awaits::Approval);
         let lawful: HashSet<PartOfMessage, RandomState> = lawful.map(|call| (call.message, call.part)).collect();
         let orphans: HashSet<PartOfMessage, RandomState> = pairs.orphans().iter().copied().collect();
-        let waiting_from = waiting_from(self.conversation);
-        let last_speaker = self.repaired_messages.iter().rposition(|repaired| repaired.role != Role::System);
+        for repaired in &mut messages {
+            self.let_orphans_speak(repaired, &orphans);
+        }
+        // After the orphans spoke: words after a call end its wait.
+        let last_word = messages.iter().rposition(|repaired| !self.only_answers(repaired)).unwrap_or(0);
+        let last_speaker = messages.iter().rposition(|repaired| repaired.role != Role::System);
         let mut here: HashMap<PartOfMessage, Piece, RandomState> = HashMap::default();
-        for piece in self.repaired_messages.iter().flat_map(|repaired| &repaired.pieces) {
+        for piece in messages.iter().flat_map(|repaired| &repaired.pieces) {
             if let Piece::Part { message, part, .. } = piece {
                 here.insert((*message, *part), piece.clone());
             }
         }
 
-        let repaired_messages = std::mem::take(&mut self.repaired_messages);
         // The results that the calls before wait for, in their order.
         let mut due: Vec<Piece> = Vec::new();
         let mut moved: HashSet<PartOfMessage, RandomState> = HashSet::default();
-        for (index, mut repaired) in repaired_messages.into_iter().enumerate() {
-            self.let_orphans_speak(&mut repaired, &orphans);
+        for (index, mut repaired) in messages.into_iter().enumerate() {
             let here_already: HashSet<PartOfMessage, RandomState> = match repaired.role {
                 Role::User if !due.is_empty() => repaired.pieces.iter().filter_map(place_of).collect(),
                 _ => HashSet::default(),
@@ -147,7 +150,7 @@ impl<T: Text> Repairer<'_, T> {
                     Some(result) => due.push(result.clone()),
                     None if lawful.contains(&(*message, *part)) => {}
                     None if Some(index) == last_speaker && !self.demanded(Demand::NoOpenCallAtTheEnd) => {}
-                    None if open == OpenCalls::Wait && *message >= waiting_from => {}
+                    None if open == OpenCalls::Wait && index >= last_word => {}
                     None if open == OpenCalls::Remove => {
                         self.note(
                             "call-has-result",
@@ -180,6 +183,14 @@ impl<T: Text> Repairer<'_, T> {
             self.repaired_messages.push(repaired);
         }
         self.insert_due(&mut due);
+    }
+
+    /// True if a message only answers calls, or is about to be dropped.
+    fn only_answers(&self, repaired: &RepairedMessage) -> bool {
+        let is_result = |piece: &Piece| piece.is_result(self.conversation);
+        repaired.role == Role::System
+            || repaired.pieces.is_empty() && repaired.changed
+            || !repaired.pieces.is_empty() && repaired.pieces.iter().all(is_result)
     }
 
     fn let_orphans_speak(&mut self, repaired: &mut RepairedMessage, orphans: &HashSet<PartOfMessage, RandomState>) {

@@ -538,3 +538,60 @@ fn a_call_that_may_wait_is_not_removed() {
     let input = json!([{ "role": "user", "parts": [{ "text": "go" }] }, { "role": "model", "parts": [call] }]);
     assert_eq!(mended_with(&input, Format::Gemini, OpenCalls::Remove), input);
 }
+
+/// Repairs a history whose last calls may wait, and once more.
+fn mended_waiting(messages: &Value, format: Format) -> Value {
+    let once = |messages: &Value| {
+        let conversation = read(&messages, format).expect("it can be read");
+        let repaired = repair(&conversation, demands_of(format), OpenCalls::Wait);
+        Value::Array(rewrite(&messages, &conversation, format, &repaired.changes).expect("it can be written"))
+    };
+    let output = once(messages);
+    assert_eq!(once(&output), output);
+    output
+}
+
+#[test]
+fn a_result_without_a_call_ends_the_wait_of_the_calls_before_it() {
+    let call = json!({ "id": "a", "type": "function", "function": { "name": "f", "arguments": "{}" } });
+    let lost = json!({ "role": "tool", "tool_call_id": "lost", "content": "one" });
+    let go = json!({ "role": "user", "content": "go" });
+    let input = json!([go, { "role": "assistant", "content": null, "tool_calls": [call] }, lost]);
+    let output = mended_waiting(&input, Format::OpenAi);
+    assert_eq!(output[2]["tool_call_id"], "a");
+    assert_eq!(output[3]["role"], "user");
+}
+
+#[test]
+fn a_message_that_is_dropped_does_not_end_the_wait() {
+    let call = json!({ "type": "tool_use", "id": "a", "name": "f", "input": {} });
+    let go = json!({ "role": "user", "content": "go" });
+    let waiting = json!([go, { "role": "assistant", "content": [call] }]);
+    let mut input = waiting.clone();
+    input.as_array_mut().expect("a list").push(json!({ "role": "user", "content": [{ "type": "text", "text": " " }] }));
+    assert_eq!(mended_waiting(&input, Format::Anthropic), waiting);
+}
+
+#[test]
+fn a_system_message_that_becomes_the_users_ends_the_wait() {
+    let call = json!({ "type": "tool_use", "id": "a", "name": "f", "input": {} });
+    let go = json!({ "role": "user", "content": "go" });
+    let input = json!([go, { "role": "assistant", "content": [call] }, { "role": "system", "content": "Be brief." }]);
+    let output = mended_waiting(&input, Format::Anthropic);
+    assert_eq!(output[2]["content"][0]["tool_use_id"], "a");
+}
+
+#[test]
+fn a_result_without_a_call_ends_the_wait_for_approval() {
+    let call = json!({ "type": "tool-call", "toolCallId": "a", "toolName": "f", "input": {} });
+    let ask = json!({ "type": "tool-approval-request", "approvalId": "r", "toolCallId": "a" });
+    let output = json!({ "type": "text", "value": "out" });
+    let lost = json!({ "type": "tool-result", "toolCallId": "lost", "toolName": "f", "output": output });
+    let input = json!([
+        { "role": "user", "content": "go" },
+        { "role": "assistant", "content": [call, ask] },
+        { "role": "tool", "content": [lost] },
+    ]);
+    mended_once(&input, Format::AiSdk);
+    mended_waiting(&input, Format::AiSdk);
+}
