@@ -13,6 +13,7 @@ classes that a host calls.
 Importing ``ullage`` imports no host. ``ullage.strands`` and ``ullage.adk`` import theirs.
 """
 
+import os
 from importlib import import_module
 from sys import modules
 from typing import TYPE_CHECKING, Any
@@ -169,3 +170,16 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _import_all() -> None:
+    """Imports the modules of all names.
+
+    A child of a fork would wait for ever for a module that another thread was importing.
+    """
+    for module in _PLACES:
+        import_module(f"ullage.{module}")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_import_all)

@@ -126,7 +126,7 @@ FIRST_USE = textwrap.dedent(
         counter = ullage.TokenCounter("o200k_base")
         ullage.ContextManager(policy, counter=counter).compact(list(messages))
 
-    # Imports every module of Python that is used: a fork during an import is Python's own to mind.
+    # Imports the modules of Python that are used inside functions: a fork during such an import is Python's own to mind.
     ullage.ContextManager(policy).compact(messages[:1])
     ullage.TokenCounter("o200k_base")
     threads = [threading.Thread(target=use) for _ in range(4)]
@@ -155,6 +155,48 @@ def test_a_fork_at_the_first_use_leaves_the_child_no_half_made_table(project, wa
         capture_output=True,
         text=True,
         timeout=250,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+# A thread is in the middle of the import of the first engine as the process forks.
+DURING_AN_IMPORT = textwrap.dedent(
+    """
+    import os, signal, sys, threading, time, warnings
+    warnings.simplefilter("ignore")
+    import ullage
+    importing = threading.Event()
+
+    class Slow:
+        @staticmethod
+        def find_spec(name, *_):
+            if name == "ullage.manager":
+                importing.set()
+                time.sleep(0.2)
+
+    sys.meta_path.insert(0, Slow)
+    thread = threading.Thread(target=lambda: ullage.ContextManager)
+    thread.start()
+    importing.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        ullage.ContextManager()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    thread.join()
+    """
+)
+
+
+def test_a_fork_during_an_import_leaves_the_child_no_half_made_module(project):
+    done = subprocess.run(
+        [sys.executable, "-c", DURING_AN_IMPORT],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=100,
         check=False,
     )
     assert done.returncode == 0, done.stderr
