@@ -77,7 +77,7 @@ def test_an_agent_reads_back_what_was_moved_out(answers, kind, tmp_path):
 
 @pytest.mark.parametrize("host", [ullage.adk, ullage.strands])
 def test_it_is_a_tool_of_the_host(host):
-    made = host.retrieval_tool(ullage.MemoryStore(), name="read_back")
+    made: Any = host.retrieval_tool(ullage.MemoryStore(), name="read_back")
     assert isinstance(made, (FunctionTool, AgentTool))
     if isinstance(made, FunctionTool):
         declared = made._get_declaration()
