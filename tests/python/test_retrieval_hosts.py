@@ -77,13 +77,14 @@ def test_an_agent_reads_back_what_was_moved_out(answers, kind, tmp_path):
 
 @pytest.mark.parametrize("host", [ullage.adk, ullage.strands])
 def test_it_is_a_tool_of_the_host(host):
+    kind: type[Any]
     made: Any = host.retrieval_tool(ullage.MemoryStore(), name="read_back")
-    assert isinstance(made, (FunctionTool, AgentTool))
-    if isinstance(made, FunctionTool):
-        declared = made._get_declaration()
+    if host is ullage.adk:
+        declared, kind = made._get_declaration(), FunctionTool
         names, schema = (made.name, declared.name), declared.parameters_json_schema
     else:
-        spec = made.tool_spec
+        spec, kind = made.tool_spec, AgentTool
         names, schema = (made.tool_name, spec["name"]), spec["inputSchema"]["json"]
+    assert isinstance(made, kind)
     assert names == ("read_back", "read_back")
     assert set(schema["properties"]) >= {"reference", "pattern", "pointer"}
