@@ -65,16 +65,16 @@ class Engines:
         """The engine of the last request. Used for tool results, which do not name a model."""
         return self._last
 
-    def of(self, model: str | None, window: int | None) -> ContextManager:
+    def of(self, model: object, window: int | None = None) -> ContextManager:
         """Returns the engine for a model.
 
         Args:
-            model: The id of the model, if the host knows it.
+            model: The id of the model, if the host knows it. What is no string is not used.
             window: Tokens of the context window, if the host knows them.
         """
         if self._given is not None:
             return self._given
-        name = self._model or model or ""
+        name = self._model or (model if isinstance(model, str) else "")
         with self._making:
             engine = self._made.get((name, window))
             if engine is None:

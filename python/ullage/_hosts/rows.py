@@ -7,11 +7,12 @@ objects in the next request, so nothing is converted or read twice.
 
 from __future__ import annotations
 
+from itertools import takewhile
 from operator import is_
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 Row: TypeAlias = dict[str, Any]
 
@@ -45,6 +46,17 @@ class StateCodec(Protocol):
 
     def load(self, dumped: Any) -> Any:
         """Returns the message of data that :meth:`dump` returned."""
+
+
+def split(messages: Sequence[Any], is_prompt: Callable[[Any], bool]) -> tuple[list[Any], list[Any]]:
+    """Returns the system prompt that stands before the messages of a host, and the messages.
+
+    Args:
+        messages: The messages.
+        is_prompt: True for a message of the system prompt.
+    """
+    prompt = list(takewhile(is_prompt, messages))
+    return prompt, list(messages[len(prompt) :])
 
 
 class SameRows:

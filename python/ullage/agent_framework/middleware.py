@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from agent_framework import ChatMiddleware, FunctionMiddleware, FunctionTool
@@ -13,6 +12,7 @@ from ullage._hosts.conversations import Conversations
 from ullage._hosts.definitions import definition
 from ullage._hosts.engines import Engines
 from ullage._hosts.results import shortened
+from ullage._hosts.rows import split
 from ullage.agent_framework.codec import MessageCodec
 
 if TYPE_CHECKING:
@@ -68,13 +68,12 @@ class ContextMiddleware(ChatMiddleware):
             await call_next()
             return
         # A system prompt that stands in front of the messages.
-        prompt = list(takewhile(lambda message: str(message.role) == "system", context.messages))
-        messages = context.messages[len(prompt) :]
+        prompt, messages = split(context.messages, lambda message: str(message.role) == "system")
         texts = [message.text for message in prompt]
         model = options.get("model") or getattr(context.client, "model", None)
         before = None if session is None else session.state.get(_KEY)
         conversation, reading = self._conversations.of(
-            self._engines.of(model if isinstance(model, str) else None, None),
+            self._engines.of(model),
             messages,
             key=None if session is None else session.session_id,
             saved=before,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from crewai import LLM, BaseLLM
@@ -12,7 +11,7 @@ from ullage import PolicyError
 from ullage._engine.steps import arun, run
 from ullage._hosts.conversations import Conversations
 from ullage._hosts.engines import Engines
-from ullage._hosts.rows import SameRows
+from ullage._hosts.rows import SameRows, split
 from ullage.crewai.hooks import FORMAT
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class ContextLLM(BaseLLM):
         engines = Engines(engine, policy=policy, store=store, model=name, format=FORMAT)
         # CrewAI writes `gpt-5-mini` or `openai/gpt-5-mini`.
         own = {
-            "engine": engines.of(wrapped.model.rpartition("/")[2], None),
+            "engine": engines.of(wrapped.model.rpartition("/")[2]),
             "_wrapped": wrapped,
             "_conversations": Conversations(SameRows()),
         }
@@ -106,8 +105,7 @@ class ContextLLM(BaseLLM):
     def _answer(
         self, messages: list[Any], ask: Callable[..., Any], args: Any, more: dict[str, Any]
     ) -> Steps[Any]:
-        prompt = list(takewhile(lambda message: message["role"] == "system", messages))
-        history = messages[len(prompt) :]
+        prompt, history = split(messages, lambda message: message["role"] == "system")
         # CrewAI passes the same objects with each request of a task. They are kept with their rows,
         # so that no other message gets the number of the first.
         key = id(history[0]) if history else None

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from haystack.dataclasses import (
     ChatMessage,
     ChatRole,
-    FileContent,
     ImageContent,
     ReasoningContent,
     TextContent,
@@ -64,6 +63,11 @@ class MessageCodec:
         return with_parts(row, lambda block: _loaded(block[HOST]))
 
 
+def is_system(message: ChatMessage) -> bool:
+    """True for a message of the system prompt."""
+    return bool(message.is_from(ChatRole.SYSTEM))
+
+
 def _dumped(content: Any) -> dict[str, Any]:
     role = ChatRole.TOOL if isinstance(content, ToolCallResult) else ChatRole.ASSISTANT
     dumped: dict[str, Any] = ChatMessage(_role=role, _content=[content]).to_dict()
@@ -92,15 +96,14 @@ def _block(content: Any) -> dict[str, Any]:
         signature = json.dumps(content.extra, sort_keys=True, default=str) if content.extra else ""
         text = content.reasoning_text
         return {"type": "thinking", "thinking": text, "signature": signature, HOST: content}
+    if isinstance(content, TextContent):
+        return {"type": "text", "text": content.text, HOST: content}
     if isinstance(content, ImageContent):
-        source = {"type": "base64", "media_type": content.mime_type or "image/png"}
-        source["data"] = content.base64_image
-        return {"type": "image", "source": source, HOST: content}
-    if isinstance(content, FileContent):
-        source = {"type": "base64", "media_type": content.mime_type or "application/pdf"}
-        source["data"] = content.base64_data
-        return {"type": "document", "source": source, HOST: content}
-    return {"type": "text", "text": content.text, HOST: content}
+        kind, media_type, data = "image", "image/png", content.base64_image
+    else:
+        kind, media_type, data = "document", "application/pdf", content.base64_data
+    source = {"type": "base64", "media_type": content.mime_type or media_type, "data": data}
+    return {"type": kind, "source": source, HOST: content}
 
 
 def _content(block: dict[str, Any]) -> Any:

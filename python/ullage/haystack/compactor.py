@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ullage import BudgetError, StoreError
-from ullage._engine.logger import Logger
-from ullage._engine.steps import Step, arun, run
-from ullage._hosts.engines import Engines, without_store
-from ullage._hosts.rows import Reading
-from ullage.haystack.codec import MessageCodec
-from ullage.haystack.generator import FORMAT, split
+from ullage import BudgetError
+from ullage._engine.steps import arun, run
+from ullage._hosts.conversations import Conversations
+from ullage._hosts.engines import Engines
+from ullage._hosts.rows import split
+from ullage.haystack.codec import MessageCodec, is_system
+from ullage.haystack.generator import FORMAT
 
 if TYPE_CHECKING:
     from haystack.dataclasses import ChatMessage
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
     from ullage import ContextManager
     from ullage._engine.steps import Steps
-
-logger = Logger(__name__)
 
 # Compactions for one target, if the host counts more than the engine does.
 _MOST_ATTEMPTS = 3
@@ -44,7 +41,7 @@ class EngineCompactor:
 
     def __init__(self, engine: ContextManager) -> None:
         self._engine = Engines(engine, format=FORMAT).last
-        self._codec = MessageCodec()
+        self._conversations = Conversations(MessageCodec())
 
     def compact(
         self, messages: list[ChatMessage], target_tokens: int, token_counter: TokenCounter
@@ -72,40 +69,22 @@ class EngineCompactor:
     def _compacted(
         self, messages: list[ChatMessage], target: int, counter: TokenCounter
     ) -> Steps[list[ChatMessage] | None]:
-        prompt, history = split(messages)
-        reading = Reading(self._codec, history)
+        prompt, history = split(messages, is_system)
+        conversation, reading = self._conversations.of(self._engine, history)
         before = counter.count(messages=messages)
         # The engine's tokens for one of the host's.
         ratio = self._engine.counter.count_messages(reading.rows, format=FORMAT) / max(before, 1)
         room, best, least = target - counter.count(messages=prompt), None, before
         for _ in range(_MOST_ATTEMPTS):
-            rows = yield from self._within(reading, max(int(room * ratio), 1))
-            shorter = [*prompt, *reading.messages(rows)]
-            tokens = counter.count(messages=shorter)
-            if tokens < least:
-                best, least = shorter, tokens
-            if tokens <= target or not room:
-                break
-            room = max(room - (tokens - target), 0)
-        return best
-
-    def _within(self, reading: Reading, budget: int) -> Steps[list[Any]]:
-        """The rows within a budget, or as few tokens as can be."""
-        engine = self._engine
-        while True:
-            rows = list(reading.rows)
-            asked = rows, budget, True
+            budget = max(int(room * ratio), 1)
             try:
-                yield Step(partial(engine.compact, *asked), partial(engine.acompact, *asked))
+                shown = yield from conversation.request(reading, budget=budget)
             except BudgetError as error:
-                if error.floor <= budget:
-                    raise
-                budget = error.floor
-            except StoreError as error:
-                if engine is not self._engine:
-                    raise
-                # The rest of the run is worth more than what the store would have kept.
-                logger.warning("error=<%s> | compacted without the store", error)
-                engine = without_store(engine)
-            else:
-                return rows
+                shown = yield from conversation.request(reading, budget=error.floor)
+            tokens = counter.count(messages=[*prompt, *shown])
+            if tokens < least:
+                best, least = [*prompt, *shown], tokens
+            if tokens <= target or room <= 0:
+                break
+            room -= tokens - target
+        return best

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from haystack import component
@@ -19,7 +18,8 @@ from ullage._engine.steps import arun, run
 from ullage._hosts.conversations import Conversations
 from ullage._hosts.definitions import Definitions, definition
 from ullage._hosts.engines import Engines
-from ullage.haystack.codec import MessageCodec
+from ullage._hosts.rows import split
+from ullage.haystack.codec import MessageCodec, is_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,9 +70,8 @@ class ContextGenerator:
                 " generator of the agent"
             )
         engines = Engines(engine, policy=policy, store=store, model=model, format=FORMAT)
-        own = getattr(chat_generator, "model", None)
         self.chat_generator = chat_generator
-        self.engine = engines.of(own if isinstance(own, str) else None, None)
+        self.engine = engines.of(getattr(chat_generator, "model", None))
         self._given: dict[str, Any] = {"engine": engine, "store": store}
         self._policy, self._model = policy, model
         self._conversations = Conversations(MessageCodec())
@@ -134,7 +133,7 @@ class ContextGenerator:
     ) -> Steps[dict[str, Any]]:
         if tools is not None:
             more["tools"] = tools
-        prompt, history = split(messages)
+        prompt, history = split(messages, is_system)
         answers = (m.meta for m in reversed(history) if m.is_from(ChatRole.ASSISTANT))
         before = next((meta[_KEY] for meta in answers if _KEY in meta), None)
         conversation, reading = self._conversations.of(
@@ -159,12 +158,6 @@ class ContextGenerator:
         if saved is not None and replies:
             replies[0] = replace(replies[0], _meta={**replies[0].meta, _KEY: saved})
         return {**result, "replies": replies}
-
-
-def split(messages: list[ChatMessage]) -> tuple[list[ChatMessage], list[ChatMessage]]:
-    """The system prompt that stands before the messages, and the messages."""
-    prompt = list(takewhile(lambda message: message.is_from(ChatRole.SYSTEM), messages))
-    return prompt, messages[len(prompt) :]
 
 
 async def _in_pool(ask: Callable[..., Any], **given: Any) -> Any:

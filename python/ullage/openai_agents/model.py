@@ -64,9 +64,8 @@ class ContextModel(Model):
                 " ContextProvider for models by name"
             )
         engines = Engines(engine, policy=policy, store=store, model=name, format=FORMAT)
-        own = getattr(model, "model", None)
         self._model = model
-        self.engine = engines.of(own if isinstance(own, str) else None, None)
+        self.engine = engines.of(getattr(model, "model", None))
         self._conversations = Conversations(SameRows())
         self._definitions = Definitions(_definition)
 
@@ -196,8 +195,7 @@ class ContextProvider(ModelProvider):
         known = self._models.get(model_name)
         if known is None or known[0] is not inner:
             own = model_name or getattr(inner, "model", None)
-            engine = self._engines.of(own if isinstance(own, str) else None, None)
-            known = inner, ContextModel(inner, engine)
+            known = inner, ContextModel(inner, self._engines.of(own))
             self._models.put(model_name, known)
         return known[1]
 
