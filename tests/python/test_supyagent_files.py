@@ -301,7 +301,7 @@ def test_an_engine_with_the_settings_goes_down_so_far_that_the_next_turns_pass(s
     [
         ("context: [", "agent.yaml"),
         ("context: 3", "not a mapping"),
-        ("- 3", "no settings"),
+        ("- 3", "not settings"),
         ("context: {max_mesages: 3}", "max_mesages"),
         ("context: {min_recent_messages: many}", "min_recent_messages"),
         ("context: {min_recent_messages: 0}", "min_recent_messages"),

@@ -173,7 +173,7 @@ def test_a_broken_table_is_reported_once_and_the_next_source_answers(
         assert catalog.limits("claude-sonnet-4-5").source == "built-in"
         assert catalog.limits("gpt-5").source == "built-in"
     assert len(warnings_of(caplog)) == 1
-    assert "not read" in caplog.text
+    assert "could not be read" in caplog.text
 
 
 def test_a_failure_is_not_remembered_when_the_table_comes(table, tmp_path):
@@ -284,7 +284,7 @@ def test_a_litellm_that_raises_is_reported_once_and_asked_again(monkeypatch, cap
     for _ in range(3):
         assert catalog.limits("claude-sonnet-4-5").source == "built-in"
         assert catalog.limits("rocket-1").source == "default"
-    assert len([record for record in warnings_of(caplog) if "not read" in record.msg]) == 1
+    assert len([record for record in warnings_of(caplog) if "could not be read" in record.msg]) == 1
     module.healed = True
     assert catalog.limits("rocket-1").window == 70_000
 

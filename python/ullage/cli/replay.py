@@ -170,7 +170,9 @@ def _measured(options: argparse.Namespace, sweep: Sweep, unread: Unread) -> Repl
     with progress("kB") as work:
 
         def show(done: int, total: int) -> None:
-            work.at(done // _KILO, total // _KILO)
+            # The size of standard input is not known: it counts as nothing.
+            if total:
+                work.at(-(-done // _KILO), -(-total // _KILO))
 
         if is_here:
             sessions = read_each(options.files, unread, show)
