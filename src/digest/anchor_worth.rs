@@ -9,7 +9,7 @@ const ALONE: f64 = 0.38;
 /// Everything known about one anchor.
 #[allow(clippy::struct_excessive_bools)] // Each is noted on its own.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct AnchorFacts {
     /// Kind of the anchor, judged by its spelling.
     pub kind: AnchorKind,
     /// Lines of outputs that hold it.
@@ -27,7 +27,7 @@ pub(super) struct Known {
     /// The last of them.
     last_use: Option<usize>,
     /// Weight of the model's recent mentions of it.
-    pub spoken: f64,
+    pub mentions: f64,
     /// True if a line of an output that contains it stays.
     pub stays: bool,
     /// True if a message that mentions it stays.
@@ -38,10 +38,10 @@ pub(super) struct Known {
     is_word: bool,
 }
 
-impl Known {
+impl AnchorFacts {
     /// Of an anchor that nothing is known of yet.
-    pub(super) fn of(kind: AnchorKind) -> Known {
-        Known {
+    pub(super) fn of(kind: AnchorKind) -> AnchorFacts {
+        AnchorFacts {
             kind,
             lines: 0,
             last_line: 0,
@@ -50,7 +50,7 @@ impl Known {
             rank: None,
             uses: 0,
             last_use: None,
-            spoken: 0.0,
+            mentions: 0.0,
             stays: false,
             is_spoken_of: false,
             is_asked: false,
@@ -59,17 +59,17 @@ impl Known {
     }
 
     /// Of a word in what was said. Without its line it says nothing.
-    pub(super) fn of_word() -> Known {
-        Known { is_word: true, ..Known::of(AnchorKind::Number) }
+    pub(super) fn of_word() -> AnchorFacts {
+        AnchorFacts { is_word: true, ..AnchorFacts::of(AnchorKind::Number) }
     }
 
     /// A line of what was said holds it.
-    pub(super) fn seen_in_talk(&mut self) {
+    pub(super) fn add_to_talk(&mut self) {
         self.lines += 1;
     }
 
     /// It stands in this line of an output, of a file of this rank or of none.
-    pub(super) fn seen_in_output(&mut self, message: usize, line: u32, rank: Option<usize>) {
+    pub(super) fn add_to_output(&mut self, message: usize, line: u32, rank: Option<usize>) {
         if self.lines == 0 || self.last_line != line {
             self.lines += 1;
             self.last_line = line;
@@ -82,13 +82,13 @@ impl Known {
     }
 
     /// An older digest kept its name.
-    pub(super) fn seen_alone(&mut self, message: usize) {
+    pub(super) fn add_alone(&mut self, message: usize) {
         self.lines = self.lines.max(1);
         self.last_output = self.last_output.max(message);
     }
 
     /// Somebody speaks of it.
-    pub(super) fn used_in(&mut self, message: usize) {
+    pub(super) fn add_use(&mut self, message: usize) {
         if self.last_use != Some(message) {
             self.uses += 1;
             self.last_use = Some(message);
@@ -98,14 +98,14 @@ impl Known {
 
 /// The coefficients of a logistic regression over 102,640 anchors at 102 cuts of 26 recorded coding sessions, where the area
 /// under the curve was .82 on sessions that it was not fitted to; then moved by a search for what whole digests keep.
-mod fitted {
+mod coefficients {
     pub const BASE: f64 = 1.206;
     /// For the logarithm of the lines that hold it.
     pub const LINES: f64 = 0.93;
     /// For the logarithm of the messages that use it.
     pub const USES: f64 = 0.131;
     /// For the logarithm of how much the model has lately spoken of it.
-    pub const SPOKEN: f64 = 1.38;
+    pub const MENTIONS: f64 = 1.38;
     /// For the place of its last use.
     pub const LAST_USE: f64 = 2.33;
     /// For the logarithm of the tokens since it was last seen.
@@ -123,7 +123,7 @@ const NAME_STAYS: f64 = 0.39;
 
 /// Least worth that a line adds to an anchor that a request names and at most [`FEW`] lines hold: the line may be the answer.
 /// `benches/retention.py` shows no difference on coding sessions between this and none.
-const ASKED: f64 = 1.0;
+const IN_REQUEST: f64 = 1.0;
 /// An anchor in more lines than this is the subject of the work, and one line of it is no answer.
 const FEW: u32 = 3;
 
@@ -134,27 +134,27 @@ const OF_WORDS: f64 = 0.3;
 
 /// Probability, from 0 to 1, that the anchor is needed and missing. It is 0 for an anchor that no output contains or that
 /// stays in one.
-pub(super) fn worth(known: &Known, ages: &Ages, talk: f64) -> f64 {
-    if known.lines == 0 || known.stays {
+pub(super) fn worth(facts: &AnchorFacts, ages: &Ages, talk: f64) -> f64 {
+    if facts.lines == 0 || facts.stays {
         return 0.0;
     }
-    if known.is_word {
-        return OF_WORDS * talk * talk * talk / f64::from(known.lines);
+    if facts.is_word {
+        return OF_WORDS * talk * talk * talk / f64::from(facts.lines);
     }
-    let place = ages.place(known.last_output);
-    let sum = fitted::BASE
-        + fitted::LINES * libm::log1p(f64::from(known.lines))
-        + fitted::USES * libm::log1p(f64::from(known.uses))
-        + fitted::SPOKEN * libm::log1p(known.spoken)
-        + fitted::LAST_USE * known.last_use.map_or(0.0, |message| ages.place(message))
-        + fitted::AGE * ages.log(known.last_output)
-        + fitted::NEWEST * place * place * place * place
-        + fitted::FILE * known.rank.map_or(0.0, |rank| 1.0 / (1.0 + rank as f64))
-        + if known.in_other { fitted::OTHER } else { 0.0 };
+    let place = ages.place(facts.last_output);
+    let sum = coefficients::BASE
+        + coefficients::LINES * libm::log1p(f64::from(facts.lines))
+        + coefficients::USES * libm::log1p(f64::from(facts.uses))
+        + coefficients::MENTIONS * libm::log1p(facts.mentions)
+        + coefficients::LAST_USE * facts.last_use.map_or(0.0, |message| ages.place(message))
+        + coefficients::AGE * ages.log(facts.last_output)
+        + coefficients::NEWEST * place * place * place * place
+        + coefficients::FILE * facts.rank.map_or(0.0, |rank| 1.0 / (1.0 + rank as f64))
+        + if facts.in_other { coefficients::OTHER } else { 0.0 };
     let needed = 1.0 / (1.0 + libm::exp(-sum));
-    if known.is_asked && known.lines <= FEW {
-        needed.max(ASKED)
-    } else if known.is_spoken_of {
+    if facts.is_asked && facts.lines <= FEW {
+        needed.max(IN_REQUEST)
+    } else if facts.is_spoken_of {
         needed * NAME_STAYS
     } else {
         needed
@@ -163,6 +163,6 @@ pub(super) fn worth(known: &Known, ages: &Ages, talk: f64) -> f64 {
 
 /// Worth of an anchor without its line, given its worth `in_line`. A number alone says nothing. An anchor that was mentioned
 /// elsewhere already has its name there.
-pub(super) fn alone(known: &Known, in_line: f64) -> f64 {
-    if known.kind == AnchorKind::Number || known.is_spoken_of { 0.0 } else { in_line * ALONE }
+pub(super) fn alone(facts: &AnchorFacts, in_line: f64) -> f64 {
+    if facts.kind == AnchorKind::Number || facts.is_spoken_of { 0.0 } else { in_line * ALONE }
 }

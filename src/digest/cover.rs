@@ -51,7 +51,7 @@ pub(super) fn cover(
             files_named[file as usize] = true;
         }
     }
-    let mut covering = Covering {
+    let mut cover = LineCover {
         sources,
         lines,
         worths,
@@ -61,42 +61,42 @@ pub(super) fn cover(
         opened: vec![false; sources.len()],
         named: files_named,
         titled,
-        kept: vec![Kept::Not; lines.worth.len()],
+        places: vec![AnchorPlace::Missing; lines.worth.len()],
     };
     // Names stand behind the lines of a gap.
     let names = if titled > 0 { lines.names.len() } else { 0 };
     let items = (0..lines.all.len() as u32).map(Item::Line).chain((0..names as u32).map(Item::Name));
     let mut ranked = Ranked::new();
-    items.for_each(|item| ranked.push(item, covering.worth(item)));
+    items.for_each(|item| ranked.push(item, cover.worth(item)));
     let (mut picks, mut spent) = (Vec::new(), 0.0);
     let budget = budget as f64;
     let mut for_names = budget * NAMES;
     while budget - spent > budget * UNUSED
         && let Some((item, rank)) = ranked.pop()
     {
-        if covering.is_taken(item) {
+        if cover.is_taken(item) {
             continue;
         }
         // The worth may have fallen since the item was ranked.
-        let worth = covering.worth(item);
+        let worth = cover.worth(item);
         if Ranked::rank(worth).is_none_or(|now| now > rank) {
             ranked.push(item, worth);
             continue;
         }
-        let cost = covering.cost(item);
+        let cost = cover.cost(item);
         if spent + cost > budget || matches!(item, Item::Name(_)) && cost > for_names {
             continue;
         }
         // A name that a line brings needs no place of its own any more.
-        let freed = covering.take(item);
+        let freed = cover.take(item);
         for_names += if let Item::Name(_) = item { -cost } else { freed };
         spent += (cost - freed).max(0.0);
         picks.push(Pick { item, cost_so_far: spent });
         if let Item::Line(line) = item {
             // Beside a line that is taken its neighbours cost less.
-            for line in covering.neighbours(line as usize).into_iter().flatten() {
+            for line in cover.neighbours(line as usize).into_iter().flatten() {
                 let beside = Item::Line(line as u32);
-                ranked.push(beside, covering.worth(beside));
+                ranked.push(beside, cover.worth(beside));
             }
         }
     }
@@ -163,8 +163,8 @@ impl Ranked {
 
 /// The way in which an anchor is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
-    Not,
+enum AnchorPlace {
+    Missing,
     Alone,
     InLine,
 }
@@ -179,7 +179,7 @@ fn run_on(tokens: f64, number: f64, beside: [bool; 2]) -> f64 {
     (tokens + run).max(LEAST)
 }
 
-struct Covering<'a> {
+struct LineCover<'a> {
     sources: &'a [Source<'a>],
     lines: &'a Lines<'a>,
     worths: &'a [f64],
@@ -195,10 +195,10 @@ struct Covering<'a> {
     /// Files that are named already.
     named: Vec<bool>,
     /// The way in which each anchor is kept.
-    kept: Vec<Kept>,
+    places: Vec<AnchorPlace>,
 }
 
-impl Covering<'_> {
+impl LineCover<'_> {
     /// Worth of an item per token, given the items taken so far.
     fn worth(&self, item: Item) -> f64 {
         match item {
@@ -208,9 +208,9 @@ impl Covering<'_> {
                 let cost = run_on(tokens, self.number(line), self.beside(line)) + self.title_above(line) * FIRST;
                 self.line(line, tokens) / cost
             }
-            Item::Name(anchor) => match self.kept[anchor as usize] {
-                Kept::Not => self.lines.alone[anchor as usize] / self.cost(item),
-                Kept::Alone | Kept::InLine => 0.0,
+            Item::Name(anchor) => match self.places[anchor as usize] {
+                AnchorPlace::Missing => self.lines.alone[anchor as usize] / self.cost(item),
+                AnchorPlace::Alone | AnchorPlace::InLine => 0.0,
             },
         }
     }
@@ -218,10 +218,10 @@ impl Covering<'_> {
     /// Worth of a line of `tokens` tokens.
     fn line(&self, line: usize, tokens: f64) -> f64 {
         let anchors = self.lines.anchors_of(line);
-        let new = |anchor: &u32| match self.kept[*anchor as usize] {
-            Kept::InLine => 0.0,
-            Kept::Alone => self.lines.worth[*anchor as usize] - self.lines.alone[*anchor as usize],
-            Kept::Not => self.lines.worth[*anchor as usize],
+        let new = |anchor: &u32| match self.places[*anchor as usize] {
+            AnchorPlace::InLine => 0.0,
+            AnchorPlace::Alone => self.lines.worth[*anchor as usize] - self.lines.alone[*anchor as usize],
+            AnchorPlace::Missing => self.lines.worth[*anchor as usize],
         };
         let new: f64 = anchors.iter().map(new).sum();
         new + self.worths[line] * tokens
@@ -230,7 +230,7 @@ impl Covering<'_> {
     fn is_taken(&self, item: Item) -> bool {
         match item {
             Item::Line(line) => self.taken[line as usize],
-            Item::Name(anchor) => self.kept[anchor as usize] != Kept::Not,
+            Item::Name(anchor) => self.places[anchor as usize] != AnchorPlace::Missing,
         }
     }
 
@@ -281,7 +281,7 @@ impl Covering<'_> {
         let line = match item {
             Item::Line(line) => line as usize,
             Item::Name(anchor) => {
-                self.kept[anchor as usize] = Kept::Alone;
+                self.places[anchor as usize] = AnchorPlace::Alone;
                 return 0.0;
             }
         };
@@ -293,7 +293,7 @@ impl Covering<'_> {
         }
         let mut freed = 0.0;
         for anchor in self.lines.anchors_of(line) {
-            if std::mem::replace(&mut self.kept[*anchor as usize], Kept::InLine) == Kept::Alone {
+            if std::mem::replace(&mut self.places[*anchor as usize], AnchorPlace::InLine) == AnchorPlace::Alone {
                 freed += self.cost(Item::Name(*anchor));
             }
         }

@@ -44,10 +44,10 @@ const NEAR_EDITS: f64 = 2.07;
 const NEARNESS: f64 = 4.5;
 
 /// Worth that is added by anchors nearby that the model mentioned recently, as a power of e.
-const SPOKEN_OF: f64 = 1.5;
+const NEAR_MENTIONS: f64 = 1.5;
 
 /// More talk than this counts no more.
-const MOST_SPOKEN: f64 = 3.0;
+const MOST_MENTIONS: f64 = 3.0;
 
 /// Part of either that is passed on from one line to the next.
 const SPREAD: f64 = 0.95;
@@ -55,24 +55,24 @@ const SPREAD: f64 = 0.95;
 /// Returns the worth of each line per token. O(lines).
 pub(super) fn of(sources: &[Source<'_>], lines: &Lines<'_>, ages: &Ages, files: &Files) -> Vec<f64> {
     let mut worths = vec![0.0; lines.all.len()];
-    let (mut failing, mut known) = (Vec::new(), HashSet::default());
+    let (mut failures, mut known) = (Vec::new(), HashSet::default());
     for (index, source) in sources.iter().enumerate() {
         let range = lines.of_source[index].clone();
         if range.is_empty() {
             continue;
         }
         if source.origin == Origin::Output {
-            failing.extend(failures_in(source, lines, range.clone(), &mut known));
+            failures.extend(failures_in(source, lines, range.clone(), &mut known));
         }
         let age = libm::exp(-FALL * ages.log_within(source.message));
         match (source.origin, source.file) {
-            (Origin::Output | Origin::Written, Some(file)) => {
+            (Origin::Output | Origin::NewText, Some(file)) => {
                 let near = nearness(source, file, lines, index, files);
-                let spoken = spread(range.clone().map(|line| spoken_in(lines, line)).collect());
+                let mentions = spread(range.clone().map(|line| mentions_in(lines, line)).collect());
                 for (at, line) in range.enumerate() {
                     let text = &source.text[lines.all[line].text.clone()];
                     if files.is_live(file, index, source.message, text) {
-                        let power = NEAR_EDITS * near[at] + SPOKEN_OF * spoken[at];
+                        let power = NEAR_EDITS * near[at] + NEAR_MENTIONS * mentions[at];
                         // Most lines are near nothing.
                         let raised = if power > 0.0 { libm::exp(power) } else { 1.0 };
                         worths[line] = OF_FILES * age * raised;
@@ -81,14 +81,14 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines<'_>, ages: &Ages, files: 
                     }
                 }
             }
-            (Origin::Asked, _) => requests(source, lines, range, &mut worths),
-            (Origin::Said, _) => worths[range].fill(OF_STATEMENTS * age),
+            (Origin::Request, _) => requests(source, lines, range, &mut worths),
+            (Origin::Statement, _) => worths[range].fill(OF_STATEMENTS * age),
             // Text without a file is not edited, but it may fill room that nothing better needs.
-            (Origin::Output | Origin::Written, None) => worths[range].fill(OF_OTHERS * age),
-            (Origin::Call | Origin::Replaced | Origin::Named, _) => {}
+            (Origin::Output | Origin::NewText, None) => worths[range].fill(OF_OTHERS * age),
+            (Origin::Call | Origin::OldText | Origin::Names, _) => {}
         }
     }
-    for line in failing {
+    for line in failures {
         worths[line] += OF_FAILURES;
     }
     worths
@@ -127,15 +127,15 @@ fn requests(source: &Source<'_>, lines: &Lines<'_>, range: std::ops::Range<usize
     }
 }
 
-fn spoken_in(lines: &Lines<'_>, line: usize) -> f64 {
-    let sum: f64 = lines.anchors_of(line).iter().map(|anchor| lines.spoken[*anchor as usize]).sum();
-    sum.min(MOST_SPOKEN)
+fn mentions_in(lines: &Lines<'_>, line: usize) -> f64 {
+    let sum: f64 = lines.anchors_of(line).iter().map(|anchor| lines.mentions[*anchor as usize]).sum();
+    sum.min(MOST_MENTIONS)
 }
 
 /// Nearness of each line of a source to a line that was written before: 1 for such a line itself.
 fn nearness(source: &Source<'_>, file: u32, lines: &Lines<'_>, index: usize, files: &Files) -> Vec<f64> {
     let range = lines.of_source[index].clone();
-    if source.origin == Origin::Written {
+    if source.origin == Origin::NewText {
         return vec![1.0; range.len()];
     }
     let is_written = |line: usize| files.is_written(file, &source.text[lines.all[line].text.clone()]);

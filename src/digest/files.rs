@@ -41,7 +41,7 @@ impl Files {
             touched[file as usize] = source.message + 1;
             match source.origin {
                 Origin::Output => files.see(file, index, source),
-                Origin::Written => {
+                Origin::NewText => {
                     files.see(file, index, source);
                     for line in source.text.lines() {
                         let key = key(file, line);
@@ -50,11 +50,11 @@ impl Files {
                         files.replaced.remove(&key);
                     }
                 }
-                Origin::Replaced => {
+                Origin::OldText => {
                     let lines = source.text.lines().filter(|line| !line.trim().is_empty());
                     files.replaced.extend(lines.map(|line| (key(file, line), source.message)));
                 }
-                Origin::Call | Origin::Said | Origin::Asked | Origin::Named => {}
+                Origin::Call | Origin::Statement | Origin::Request | Origin::Names => {}
             }
         }
         let mut order: Vec<usize> = (0..touched.len()).collect();

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use super::lines::Lines;
-use super::mark::{ASKED, Mark, NAMES, SAID, looks_like_heading, paths_in};
+use super::mark::{ASSISTANT, Mark, NAMES, USER, looks_like_heading, paths_in};
 use super::numbers::NUMBER_END;
 use super::pick::{Item, Pick};
 use super::sections::{path_of, short};
@@ -23,7 +23,7 @@ pub(super) fn headings(sources: &[Source<'_>]) -> Vec<u32> {
     let mut first: HashMap<(Option<usize>, &str), u32, RandomState> = HashMap::default();
     let mut headings = Vec::with_capacity(sources.len());
     for (index, source) in sources.iter().enumerate() {
-        let is_said = [ASKED, SAID].contains(&&*source.title);
+        let is_said = [USER, ASSISTANT].contains(&&*source.title);
         let index = index as u32;
         headings.push(if is_said { index } else { *first.entry((source.slot, &source.title)).or_insert(index) });
     }
@@ -49,14 +49,14 @@ pub(super) fn texts(
     order.sort_unstable();
     order.sort_by_key(|(source, _)| headings[*source as usize]);
     let mut texts = vec![String::new(); slots];
-    let mut named = Named::of(account);
+    let mut short_titles = ShortTitles::of(account);
     let (mut last, mut number) = (None, 0);
-    for (source_index, line) in order {
+    for (source_index, line_index) in order {
         let source = &sources[source_index as usize];
         let Some((slot, text)) = source.slot.and_then(|slot| Some((slot, texts.get_mut(slot)?))) else { continue };
-        let kept = &lines.all[line as usize];
-        let content = &source.text[kept.text.clone()];
-        let runs_on = last == Some((source_index, line.wrapping_sub(1)));
+        let line = &lines.all[line_index as usize];
+        let content = &source.text[line.text.clone()];
+        let runs_on = last == Some((source_index, line_index.wrapping_sub(1)));
         let goes_on = last.is_some_and(|(before, _)| {
             let before: &Source<'_> = &sources[before as usize];
             (before.slot, &before.title) == (source.slot, &source.title)
@@ -67,21 +67,21 @@ pub(super) fn texts(
         }
         // Lines of a source without a title would pass for those of the source before.
         if slot < titled && !goes_on && !(is_first && source.title.is_empty()) {
-            text.push_str(&mark.heading(named.title(slot, &source.title)));
+            text.push_str(&mark.heading(short_titles.title(slot, &source.title)));
         }
-        if runs_on && lines.all[line as usize - 1].text.end == kept.text.start {
+        if runs_on && lines.all[line_index as usize - 1].text.end == line.text.start {
             // The next slice of a long line; two lines of one number, as an older digest may have them, are not beside each other.
             text.pop();
         } else if looks_like_heading(content)
             || is_numbered(source, titled)
-                && (!runs_on || kept.number != number + 1 || strip_line_number(content) != content)
+                && (!runs_on || line.number != number + 1 || strip_line_number(content) != content)
         {
-            text.push_str(&kept.number.to_string());
+            text.push_str(&line.number.to_string());
             text.push(NUMBER_END);
         }
         text.push_str(content);
         text.push('\n');
-        (last, number) = (Some((source_index, line)), kept.number);
+        (last, number) = (Some((source_index, line_index)), line.number);
     }
     for text in &mut texts {
         text.truncate(text.trim_end().len());
@@ -104,7 +104,7 @@ pub(super) fn add_names(text: &mut String, names: &[&str], mark: &Mark) {
 }
 
 /// The titles that were written, so that the folders of a file are named once.
-struct Named<'a> {
+struct ShortTitles<'a> {
     /// The text that an account stands before, and the account.
     account: (Option<usize>, &'a str),
     slot: Option<usize>,
@@ -112,9 +112,9 @@ struct Named<'a> {
     whole: HashMap<&'a str, &'a str, RandomState>,
 }
 
-impl<'a> Named<'a> {
-    fn of(account: (Option<usize>, &'a str)) -> Named<'a> {
-        Named { account, slot: None, whole: HashMap::default() }
+impl<'a> ShortTitles<'a> {
+    fn of(account: (Option<usize>, &'a str)) -> ShortTitles<'a> {
+        ShortTitles { account, slot: None, whole: HashMap::default() }
     }
 
     /// Returns the name of a source: the short form once that form has been introduced.

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Past;
 use super::age::Ages;
-use super::anchor_worth::{Known, alone, worth};
+use super::anchor_worth::{AnchorFacts, alone, worth};
 use super::files::Files;
 use super::mark::{BULLET, Mark};
 use super::numbers::{Numbering, numbered_line};
@@ -27,7 +27,7 @@ const LONGEST_LINE: usize = 600;
 const SLICE: usize = 200;
 
 /// Messages of the model, from the newest, of which it counts what they speak of.
-const SPOKEN_IN: usize = 12;
+const MENTIONS_IN: usize = 12;
 
 /// The arguments of a call above this many bytes are content rather than talk.
 const LONGEST_TALK: usize = 400;
@@ -67,7 +67,7 @@ pub(super) struct Lines<'a> {
     /// Worth of each anchor without its line.
     pub alone: Vec<f64>,
     /// Weight of the model's recent mentions of each anchor.
-    pub spoken: Vec<f64>,
+    pub mentions: Vec<f64>,
 }
 
 impl<'a> Lines<'a> {
@@ -79,38 +79,38 @@ impl<'a> Lines<'a> {
         files: &Files,
         mark: &Mark,
     ) -> Lines<'a> {
-        let told = past.account.lines().map(|line| line.get(BULLET.len()..).unwrap_or_default());
-        let told = told.flat_map(|line| std::iter::once(line).chain(sentences(line)));
-        let beside = past.beside.iter().flat_map(|text| text.lines()).chain(told).map(str::trim);
-        let mut reading = Reading {
+        let account = past.account.lines().map(|line| line.get(BULLET.len()..).unwrap_or_default());
+        let account = account.flat_map(|line| std::iter::once(line).chain(sentences(line)));
+        let beside = past.beside.iter().flat_map(|text| text.lines()).chain(account).map(str::trim);
+        let mut reader = LineReader {
             lines: Lines::default(),
             ids: HashMap::default(),
             words: HashMap::default(),
-            known: Vec::new(),
+            facts: Vec::new(),
             rows: 0,
             beside: Beside::of(beside),
             mark,
             holds_mark: false,
         };
-        let spoken = spoken_in(past);
+        let mentions = mention_weights(past);
         for source in sources {
-            let start = reading.lines.all.len();
-            reading.holds_mark = mark.is_in(&source.text);
+            let start = reader.lines.all.len();
+            reader.holds_mark = mark.is_in(&source.text);
             let rank = source.file.map(|file| files.rank(file));
             match source.origin {
-                Origin::Output => reading.output(source, rank),
-                Origin::Written => reading.written(source),
-                Origin::Call | Origin::Said | Origin::Asked => reading.talk(source, spoken[source.message]),
-                Origin::Named => reading.names(source),
-                Origin::Replaced => {}
+                Origin::Output => reader.output(source, rank),
+                Origin::NewText => reader.written(source),
+                Origin::Call | Origin::Statement | Origin::Request => reader.talk(source, mentions[source.message]),
+                Origin::Names => reader.names(source),
+                Origin::OldText => {}
             }
-            reading.lines.of_source.push(start..reading.lines.all.len());
+            reader.lines.of_source.push(start..reader.lines.all.len());
         }
-        let Reading { mut lines, known, .. } = reading;
+        let LineReader { mut lines, facts, .. } = reader;
         let talk = talk_of(sources);
-        lines.worth = known.iter().map(|known| worth(known, ages, talk)).collect();
-        lines.alone = known.iter().zip(&lines.worth).map(|(known, worth)| alone(known, *worth)).collect();
-        lines.spoken = known.iter().map(|known| known.spoken).collect();
+        lines.worth = facts.iter().map(|facts| worth(facts, ages, talk)).collect();
+        lines.alone = facts.iter().zip(&lines.worth).map(|(facts, worth)| alone(facts, *worth)).collect();
+        lines.mentions = facts.iter().map(|facts| facts.mentions).collect();
         lines
     }
 
@@ -126,28 +126,28 @@ fn talk_of(sources: &[Source<'_>]) -> f64 {
         let gone = sources.iter().filter(|source| source.slot.is_some() && is(source.origin));
         gone.map(|source| source.text.len()).sum::<usize>() as f64
     };
-    length(&|origin| matches!(origin, Origin::Asked | Origin::Said)) / length(&|_| true).max(1.0)
+    length(&|origin| matches!(origin, Origin::Request | Origin::Statement)) / length(&|_| true).max(1.0)
 }
 
 /// Returns the weight of a mention in each message.
-fn spoken_in<T: Text>(past: &Past<'_, T>) -> Vec<f64> {
+fn mention_weights<T: Text>(past: &Past<'_, T>) -> Vec<f64> {
     let messages = &past.conversation.messages;
-    let mut spoken = vec![0.0; messages.len()];
+    let mut mentions = vec![0.0; messages.len()];
     let newest = (0..messages.len()).rev().filter(|index| messages[*index].role == Role::Assistant);
-    for (before, index) in newest.take(SPOKEN_IN).enumerate() {
-        spoken[index] = 1.0 / (1.0 + FADING * (before + 1) as f64);
+    for (before, index) in newest.take(MENTIONS_IN).enumerate() {
+        mentions[index] = 1.0 / (1.0 + FADING * (before + 1) as f64);
     }
-    spoken
+    mentions
 }
 
-struct Reading<'a, 'm> {
+struct LineReader<'a, 'm> {
     lines: Lines<'a>,
     /// The number of each anchor by its digest: two of one digest would at worst count as one, and the names of a long
     /// history are slow to compare.
     ids: HashMap<u64, u32, RandomState>,
     /// The words in what was said, which are numbered with the anchors.
     words: HashMap<&'a str, u32, RandomState>,
-    known: Vec<Known>,
+    facts: Vec<AnchorFacts>,
     /// Lines of outputs that were read, so that no two have one number.
     rows: u32,
     /// The lines that stand beside the conversation.
@@ -176,24 +176,29 @@ impl<'a> Beside<'a> {
     }
 }
 
-impl<'a> Reading<'a, '_> {
+impl<'a> LineReader<'a, '_> {
     fn id(&mut self, text: &'a str, anchor: &Anchor) -> usize {
         let name = &text[anchor.range.clone()];
-        let next = self.known.len();
+        let next = self.facts.len();
         let id = *self.ids.entry(xxh3_64(name.as_bytes())).or_insert(next as u32);
         if id as usize == next {
-            self.known.push(Known::of(anchor.kind));
+            self.facts.push(AnchorFacts::of(anchor.kind));
             self.lines.names.push(name);
         }
         id as usize
     }
 
     /// Notes the anchors in a line of `source`, and shows each to `see`.
-    fn each_anchor(&mut self, source: &'a Source<'_>, line: &Range<usize>, see: impl Fn(&mut Known, &Source<'_>)) {
+    fn each_anchor(
+        &mut self,
+        source: &'a Source<'_>,
+        line: &Range<usize>,
+        see: impl Fn(&mut AnchorFacts, &Source<'_>),
+    ) {
         let text = &source.text[line.clone()];
         anchors(text, |anchor| {
             let id = self.id(text, &anchor);
-            see(&mut self.known[id], source);
+            see(&mut self.facts[id], source);
             self.lines.anchors.push(id as u32);
         });
     }
@@ -215,9 +220,9 @@ impl<'a> Reading<'a, '_> {
             self.rows = self.rows.wrapping_add(1);
             let start = self.lines.anchors.len();
             let row = self.rows;
-            self.each_anchor(source, &text, |known, source| {
-                known.seen_in_output(source.message, row, rank);
-                known.stays |= source.stays;
+            self.each_anchor(source, &text, |facts, source| {
+                facts.add_to_output(source.message, row, rank);
+                facts.stays |= source.stays;
             });
             self.line(source, text, number, start);
         });
@@ -227,7 +232,7 @@ impl<'a> Reading<'a, '_> {
     fn names(&mut self, source: &'a Source<'_>) {
         anchors(&source.text, |anchor| {
             let id = self.id(&source.text, &anchor);
-            self.known[id].seen_alone(source.message);
+            self.facts[id].add_alone(source.message);
         });
     }
 
@@ -238,14 +243,14 @@ impl<'a> Reading<'a, '_> {
             if word.len() < LEAST_WORD && !word.bytes().any(|byte| byte.is_ascii_digit()) {
                 continue;
             }
-            let next = self.known.len();
+            let next = self.facts.len();
             let id = *self.words.entry(word).or_insert(next as u32);
             if id as usize == next {
-                self.known.push(Known::of_word());
+                self.facts.push(AnchorFacts::of_word());
                 self.lines.names.push(word);
             }
             if !self.lines.anchors[start..].contains(&id) {
-                self.known[id as usize].seen_in_talk();
+                self.facts[id as usize].add_to_talk();
                 self.lines.anchors.push(id);
             }
         }
@@ -262,19 +267,19 @@ impl<'a> Reading<'a, '_> {
         });
     }
 
-    fn talk(&mut self, source: &'a Source<'_>, spoken: f64) {
+    fn talk(&mut self, source: &'a Source<'_>, mentions: f64) {
         let counts = match source.origin {
             Origin::Call if source.text.len() > LONGEST_TALK => 0.0,
-            Origin::Call => spoken * IN_ARGUMENTS,
-            _ => spoken,
+            Origin::Call => mentions * IN_ARGUMENTS,
+            _ => mentions,
         };
         anchors(&source.text, |anchor| {
             let id = self.id(&source.text, &anchor);
-            let known = &mut self.known[id];
-            known.spoken += counts;
-            known.used_in(source.message);
-            known.is_spoken_of |= source.stays;
-            known.is_asked |= source.stays && source.origin == Origin::Asked;
+            let facts = &mut self.facts[id];
+            facts.mentions += counts;
+            facts.add_use(source.message);
+            facts.is_spoken_of |= source.stays;
+            facts.is_asked |= source.stays && source.origin == Origin::Request;
         });
         if source.slot.is_none() || source.origin == Origin::Call {
             return;

@@ -7,8 +7,8 @@
 use memchr::memmem;
 
 /// The titles of what was said.
-pub(super) const ASKED: &str = "the user";
-pub(super) const SAID: &str = "the assistant";
+pub(super) const USER: &str = "the user";
+pub(super) const ASSISTANT: &str = "the assistant";
 
 /// The first line of an account, which may stand before a digest.
 pub const ACCOUNT: &str = "What happened in them, told without a model:";
@@ -60,7 +60,7 @@ impl Mark {
     /// The line that names the source of the lines after it.
     pub(super) fn heading(&self, title: &str) -> String {
         let (from, title) = match title {
-            ASKED | SAID | NAMES => ("", title),
+            USER | ASSISTANT | NAMES => ("", title),
             "" => (FROM, UNNAMED),
             title => (FROM, title),
         };
@@ -69,9 +69,9 @@ impl Mark {
 
     /// The title in a heading; `None` for any other line.
     pub(super) fn title<'l>(&self, line: &'l str) -> Option<&'l str> {
-        let said = line.strip_prefix('[')?.strip_prefix(&*self.0)?.strip_prefix(' ')?.trim_end().strip_suffix(']')?;
-        let from = || said.strip_prefix(FROM).map(|title| if title == UNNAMED { "" } else { title });
-        if [ASKED, SAID, NAMES].contains(&said) { Some(said) } else { from() }
+        let title = line.strip_prefix('[')?.strip_prefix(&*self.0)?.strip_prefix(' ')?.trim_end().strip_suffix(']')?;
+        let from = || title.strip_prefix(FROM).map(|title| if title == UNNAMED { "" } else { title });
+        if [USER, ASSISTANT, NAMES].contains(&title) { Some(title) } else { from() }
     }
 
     /// True for a line that a reader could take for a heading with this mark, or for the first line of a digest; and for
@@ -115,7 +115,7 @@ pub(super) fn paths_in(account: &str) -> impl Iterator<Item = &str> {
 pub const TIMES: (&str, &str) = (" (", "x)");
 
 /// The lines in the sections of an account, without their indentation: those under a heading in one text.
-pub fn said_in(account: &str, heading: &str) -> String {
+pub fn section_text(account: &str, heading: &str) -> String {
     let lines = account.lines().skip_while(|line| *line != heading).skip(1);
     let lines = lines.take_while(|line| line.starts_with(BULLET) || line.starts_with(INDENT));
     lines.map(|line| &line[BULLET.len()..]).collect::<Vec<_>>().join("\n")
@@ -136,7 +136,7 @@ pub fn looks_like_heading(line: &str) -> bool {
 /// True if `text` begins with the words that follow the mark of a heading.
 fn names_source(text: &str) -> bool {
     let text = text.trim_start_matches(|c: char| !c.is_alphanumeric());
-    [FROM.trim_end(), ASKED, SAID, NAMES].iter().any(|words| {
+    [FROM.trim_end(), USER, ASSISTANT, NAMES].iter().any(|words| {
         let head = text.get(..words.len());
         head.is_some_and(|head| head.eq_ignore_ascii_case(words))
     })
@@ -146,6 +146,6 @@ fn names_source(text: &str) -> bool {
 pub(super) fn title_of_source(name: &str) -> String {
     let line = name.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let title = line.collect::<Vec<_>>().join(" ");
-    let is_taken = [ASKED, SAID, NAMES, UNNAMED].iter().any(|taken| title.eq_ignore_ascii_case(taken));
+    let is_taken = [USER, ASSISTANT, NAMES, UNNAMED].iter().any(|taken| title.eq_ignore_ascii_case(taken));
     if is_taken { format!("'{title}'") } else { title }
 }

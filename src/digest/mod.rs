@@ -35,7 +35,7 @@ use files::Files;
 use lines::Lines;
 use mark::Mark;
 pub use mark::{
-    ACCOUNT, BULLET, INDENT, REQUESTS, TIMES, WORDS, continued, looks_like_heading, said_in, split_account,
+    ACCOUNT, BULLET, INDENT, REQUESTS, TIMES, WORDS, continued, looks_like_heading, section_text, split_account,
 };
 use pick::Pick;
 use sources::Source;
@@ -101,13 +101,13 @@ pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTok
     let headings = layout::headings(&sources);
     let picks =
         cover::cover(&sources, &lines, &headings, &worths, (past.gaps.len(), past.account), budget + budget / 4);
-    let (mut gaps, names) = fitted(&sources, &lines, (&headings, &mark), &picks, past, budget, counter);
+    let (mut gaps, names) = fit(&sources, &lines, (&headings, &mark), &picks, past, budget, counter);
     let cuts = gaps.split_off(past.gaps.len());
     Digest { gaps, cuts, names: names.into_iter().map(str::to_owned).collect() }
 }
 
 /// The texts of as many of `picks`, the first ones first, as fit, and the names among them.
-fn fitted<'a, T: Text>(
+fn fit<'a, T: Text>(
     sources: &'a [Source<'_>],
     lines: &Lines<'a>,
     (headings, mark): (&[u32], &Mark),
@@ -120,7 +120,7 @@ fn fitted<'a, T: Text>(
     // A note may not be longer than what it stands for.
     let freed = |gap: &usize| past.gaps[*gap].clone().map(|message| past.tokens.message(message)).sum::<usize>();
     let largest = (0..past.gaps.len()).max_by_key(freed);
-    let made = |count: usize| {
+    let render = |count: usize| {
         let mut texts = layout::texts(
             sources,
             lines,
@@ -149,7 +149,7 @@ fn fitted<'a, T: Text>(
         if count == fits {
             break;
         }
-        let (texts, tokens) = made(count);
+        let (texts, tokens) = render(count);
         if tokens <= budget {
             (best, fits) = (texts, count);
             if tokens * 100 >= budget * WELL_USED {

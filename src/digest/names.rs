@@ -22,10 +22,10 @@ pub(super) fn cost(name: &str) -> f64 {
 /// O(picks log picks + anchors).
 pub(super) fn beside<'a>(sources: &'a [Source<'_>], lines: &Lines<'a>, picks: &[Pick]) -> Vec<&'a str> {
     let (mut names, mut in_line) = (Vec::new(), vec![false; lines.names.len()]);
-    let mut said: HashSet<&str, RandomState> = HashSet::default();
+    let mut elsewhere: HashSet<&str, RandomState> = HashSet::default();
     let mut add = |text: &'a str| {
         anchors(text, |anchor| {
-            said.insert(&text[anchor.range]);
+            elsewhere.insert(&text[anchor.range]);
         });
     };
     let mut last = None;
@@ -42,12 +42,12 @@ pub(super) fn beside<'a>(sources: &'a [Source<'_>], lines: &Lines<'a>, picks: &[
             add(&source.title);
         }
         lines.anchors[line.anchors.clone()].iter().for_each(|anchor| in_line[*anchor as usize] = true);
-        if matches!(source.origin, Origin::Said | Origin::Asked) {
+        if matches!(source.origin, Origin::Statement | Origin::Request) {
             // Of these no line has anchors.
             add(&source.text[line.text.clone()]);
         }
     }
     names.sort_unstable();
     let names = names.into_iter().filter(|name| !in_line[*name as usize]).map(|name| lines.names[name as usize]);
-    names.filter(|name| !said.contains(name)).collect()
+    names.filter(|name| !elsewhere.contains(name)).collect()
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use super::Past;
-use super::mark::{ASKED, NAMES, REQUESTS, SAID, WORDS, paths_in, said_in, split_account, title_of_source};
+use super::mark::{ASSISTANT, NAMES, REQUESTS, USER, WORDS, paths_in, section_text, split_account, title_of_source};
 use super::numbers::Numbering;
 use super::sections::{AS_WRITTEN, path_of, sections, short};
 use crate::calls::{self, Call};
@@ -19,17 +19,17 @@ pub(super) enum Origin {
     /// A text that a tool returned.
     Output,
     /// A text that a call wrote into a file.
-    Written,
+    NewText,
     /// A text that a call replaced in a file.
-    Replaced,
+    OldText,
     /// The arguments of a call, as they stand.
     Call,
     /// A text of the model.
-    Said,
+    Statement,
     /// A text of the user.
-    Asked,
+    Request,
     /// Names that an older digest kept without their lines.
-    Named,
+    Names,
 }
 
 /// One text of the conversation.
@@ -61,7 +61,7 @@ type Files = HashMap<String, u32, RandomState>;
 /// Every text of the conversation, in its order. O(length).
 pub(super) fn of<'a, T: Text>(past: &Past<'a, T>) -> Vec<Source<'a>> {
     let calls = Calls::of(past);
-    let mut collecting = Collecting { files: Files::default(), sources: Vec::new() };
+    let mut reader = SourceReader { files: Files::default(), sources: Vec::new() };
     let mut gaps = past.gaps.iter().enumerate().peekable();
     let mut cuts = past.cuts.iter().enumerate().peekable();
     let mut call = calls.calls.iter().zip(past.pairs.calls()).peekable();
@@ -81,16 +81,18 @@ pub(super) fn of<'a, T: Text>(past: &Past<'a, T>) -> Vec<Source<'a>> {
                         let slot = place.slot.or(cut.map(|cut| past.gaps.len() + cut));
                         let stays = slot.is_none();
                         let place = Place { tokens: past.tokens.item(index, at, item), slot, stays, ..place };
-                        collecting.output(place, about, content);
+                        reader.output(place, about, content);
                     }
                 }
                 Part::Call { input, .. } => {
                     if let Some((about, _)) = call.next_if(|(_, site)| (site.message, site.part) == (index, at)) {
-                        collecting.call(place, about, input);
+                        reader.call(place, about, input);
                     }
                 }
-                Part::Text(text) => collecting.words(place, message, text),
-                Part::Reasoning { text, .. } => collecting.push(place, Origin::Said, None, SAID, Cow::Borrowed(text)),
+                Part::Text(text) => reader.words(place, message, text),
+                Part::Reasoning { text, .. } => {
+                    reader.push(place, Origin::Statement, None, ASSISTANT, Cow::Borrowed(text));
+                }
                 Part::Media(_) | Part::Document(_) | Part::CachePoint | Part::Opaque(_) => {}
             }
         }
@@ -98,13 +100,13 @@ pub(super) fn of<'a, T: Text>(past: &Past<'a, T>) -> Vec<Source<'a>> {
     let newest = past.conversation.messages.len().saturating_sub(1);
     for text in &past.beside {
         let place = Place { message: newest, slot: None, stays: true, tokens: 0 };
-        collecting.push(place, Origin::Output, None, "", Cow::Borrowed(text));
+        reader.push(place, Origin::Output, None, "", Cow::Borrowed(text));
     }
     for (gap, body) in &past.older {
         let place = Place { message: past.gaps[*gap].start, slot: Some(*gap), stays: false, tokens: 0 };
-        collecting.older(place, body);
+        reader.older(place, body);
     }
-    collecting.sources
+    reader.sources
 }
 
 /// The calls of a conversation, read.
@@ -140,12 +142,12 @@ struct Place {
 /// Tokens for each byte where they are not known.
 const USUAL_DENSITY: f64 = 0.3;
 
-struct Collecting<'a> {
+struct SourceReader<'a> {
     files: Files,
     sources: Vec<Source<'a>>,
 }
 
-impl<'a> Collecting<'a> {
+impl<'a> SourceReader<'a> {
     fn push(
         &mut self,
         place: Place,
@@ -161,10 +163,10 @@ impl<'a> Collecting<'a> {
     }
 
     /// Pushes what an older digest kept.
-    fn push_kept(&mut self, place: Place, origin: Origin, file: Option<u32>, title: String, text: &'a str) {
+    fn push_quotes(&mut self, place: Place, origin: Origin, file: Option<u32>, title: String, text: &'a str) {
         self.push(place, origin, file, title, Cow::Borrowed(text));
-        if let Some(kept) = self.sources.last_mut() {
-            kept.numbering = Numbering::of_kept(text);
+        if let Some(source) = self.sources.last_mut() {
+            source.numbering = Numbering::of_kept(text);
         }
     }
 
@@ -179,14 +181,14 @@ impl<'a> Collecting<'a> {
 
     fn output<T: Text>(&mut self, place: Place, about: Option<&(&'a str, Call)>, item: &'a Item<T>) {
         let Some((text, _)) = item.text() else { return };
-        let kept = marked(text, Storing::On, &[]).map(|marked| marked.body);
+        let quotes = marked(text, Storing::On, &[]).map(|marked| marked.body);
         let (file, title) = match about {
             Some((_, Call { path: Some(path), .. })) => (Some(self.file(path)), title_of_source(path)),
             Some((tool, call)) => (None, title_of_source(&format!("{tool} {}", call.about))),
             None => (None, String::new()),
         };
-        match kept {
-            Some(kept) => self.push_kept(place, Origin::Output, file, title, kept),
+        match quotes {
+            Some(quotes) => self.push_quotes(place, Origin::Output, file, title, quotes),
             None => self.push(place, Origin::Output, file, title, Cow::Borrowed(text)),
         }
     }
@@ -199,12 +201,12 @@ impl<'a> Collecting<'a> {
         let Some(path) = &call.path else { return };
         let place = Place { tokens: 0, ..place };
         for text in replaced {
-            self.push(Place { slot: None, ..place }, Origin::Replaced, file, "", Cow::Owned(text.clone()));
+            self.push(Place { slot: None, ..place }, Origin::OldText, file, "", Cow::Owned(text.clone()));
         }
         for text in written {
             self.push(
                 place,
-                Origin::Written,
+                Origin::NewText,
                 file,
                 format!("{}{}", title_of_source(path), AS_WRITTEN),
                 Cow::Owned(text.clone()),
@@ -221,8 +223,8 @@ impl<'a> Collecting<'a> {
             return;
         }
         let (origin, title) = match message.role {
-            Role::User => (Origin::Asked, ASKED),
-            Role::Assistant => (Origin::Said, SAID),
+            Role::User => (Origin::Request, USER),
+            Role::Assistant => (Origin::Statement, ASSISTANT),
             Role::System => return,
         };
         self.push(place, origin, None, title, Cow::Borrowed(&**text));
@@ -232,30 +234,30 @@ impl<'a> Collecting<'a> {
     fn older(&mut self, place: Place, body: &'a str) {
         let place = Place { tokens: 0, ..place };
         let (account, digest) = split_account(body);
-        for (origin, heading, title) in [(Origin::Asked, REQUESTS, ASKED), (Origin::Said, WORDS, SAID)] {
-            let said = said_in(account, heading);
-            if !said.is_empty() {
-                self.push(place, origin, None, title, Cow::Owned(said));
+        for (origin, heading, title) in [(Origin::Request, REQUESTS, USER), (Origin::Statement, WORDS, ASSISTANT)] {
+            let talk = section_text(account, heading);
+            if !talk.is_empty() {
+                self.push(place, origin, None, title, Cow::Owned(talk));
             }
         }
         let mut whole: HashMap<&str, &str, RandomState> = paths_in(account).map(|path| (short(path), path)).collect();
         for (title, text) in sections(digest) {
             if title == NAMES {
-                self.push(place, Origin::Named, None, "", Cow::Borrowed(text));
+                self.push(place, Origin::Names, None, "", Cow::Borrowed(text));
                 continue;
             }
             let origin = match title {
-                ASKED => Origin::Asked,
-                SAID => Origin::Said,
-                _ if title.ends_with(AS_WRITTEN) => Origin::Written,
+                USER => Origin::Request,
+                ASSISTANT => Origin::Statement,
+                _ if title.ends_with(AS_WRITTEN) => Origin::NewText,
                 _ => Origin::Output,
             };
-            let said = path_of(title);
-            let path = *whole.entry(short(said)).or_insert(said);
-            let path = if short(said) == said { path } else { said };
+            let printed = path_of(title);
+            let path = *whole.entry(short(printed)).or_insert(printed);
+            let path = if short(printed) == printed { path } else { printed };
             let file = self.files.get(path).copied();
-            let title = format!("{path}{}", &title[said.len()..]);
-            self.push_kept(place, origin, file, title, text);
+            let title = format!("{path}{}", &title[printed.len()..]);
+            self.push_quotes(place, origin, file, title, text);
         }
     }
 }

@@ -39,20 +39,20 @@ type Sections = [Vec<Entry>; HEADINGS.len()];
 /// Returns an account of `removed` in at most `tokens`; empty if not even one line has room. It continues a former account.
 /// Another summary gets a heading of its own. O(length of the conversation).
 pub fn account<T: Text>(removed: &Removed<'_, T>, tokens: usize, counter: &dyn CountTokens) -> String {
-    continuing(removed, &removed.previous, tokens, counter)
+    continue_account(removed, &removed.previous, tokens, counter)
 }
 
 /// The same, which continues `previous`.
-pub(super) fn continuing<T: Text>(
+pub(super) fn continue_account<T: Text>(
     removed: &Removed<'_, T>,
     previous: &str,
     tokens: usize,
     counter: &dyn CountTokens,
 ) -> String {
     let facts = Facts::of(removed);
-    let mut sections = former(previous);
+    let mut sections = read_former(previous);
     sections[0].extend(facts.requests);
-    sections[DONE] = with_deeds(std::mem::take(&mut sections[DONE]), facts.deeds);
+    sections[DONE] = merge_deeds(std::mem::take(&mut sections[DONE]), facts.deeds);
     sections[FAILED].extend(facts.failures.into_iter().map(|line| vec![line]));
     if let Some(tasks) = facts.tasks {
         // One entry: a list is told whole.
@@ -69,11 +69,11 @@ pub(super) fn continuing<T: Text>(
         let entries = different.into_lines().into_iter();
         section.extend(entries.map(|(entry, ())| entry.split('\n').map(str::to_owned).collect::<Entry>()));
     }
-    Writing { counter, rest: tokens, kept: Sections::default() }.write(sections, tokens)
+    AccountWriter { counter, rest: tokens, kept: Sections::default() }.write(sections, tokens)
 }
 
 /// The sections of a former account; another text as an earlier summary.
-fn former(text: &str) -> Sections {
+fn read_former(text: &str) -> Sections {
     let mut sections = Sections::default();
     let mut at = EARLIER;
     let mut is_account = false;
@@ -98,7 +98,7 @@ fn former(text: &str) -> Sections {
 }
 
 /// Returns the deeds, with their counts in a former account added.
-fn with_deeds(former: Vec<Entry>, now: Vec<(String, Deed)>) -> Vec<Entry> {
+fn merge_deeds(former: Vec<Entry>, now: Vec<(String, Deed)>) -> Vec<Entry> {
     let mut deeds = Newest::<Deed>::default();
     let read = |entry: Entry| {
         let (name, rest) = entry.first()?.rsplit_once(TIMES.0)?;
@@ -120,14 +120,14 @@ fn with_deeds(former: Vec<Entry>, now: Vec<(String, Deed)>) -> Vec<Entry> {
 }
 
 /// An account that is being written.
-struct Writing<'a> {
+struct AccountWriter<'a> {
     counter: &'a dyn CountTokens,
     rest: usize,
     /// The entries that are taken of each section, the newest first.
     kept: Sections,
 }
 
-impl Writing<'_> {
+impl AccountWriter<'_> {
     fn write(mut self, sections: Sections, tokens: usize) -> String {
         let title = self.count(ACCOUNT);
         self.rest = self.rest.saturating_sub(title);
@@ -201,7 +201,7 @@ impl Writing<'_> {
         let mut room = room - heading;
         self.rest -= heading;
         if section == SPOKEN {
-            let (entries, used) = words::chosen(&entries, room, |text| self.count(text));
+            let (entries, used) = words::choose(&entries, room, |text| self.count(text));
             self.rest -= used;
             self.kept[section] = entries;
             return;

@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 
 use super::Removed;
 use super::cut::shown;
-use super::removed::Said;
+use super::removed::Content;
 use crate::calls::{Call, Task, TaskListUse, Tasks, WriteExtent, has_failed, is_test, read, takes_effect};
 use crate::compress::reports;
 use crate::message::{Item, Part, Role, Text};
@@ -128,10 +128,10 @@ impl Facts {
         let mut runs: Runs<'_, T> = Runs::default();
         let looked_at = removed.messages().rev().nth(FAILURES_IN).unwrap_or(0);
         for (message, is_removed) in removed.all() {
-            for (part, said) in removed.said(message) {
-                match said {
-                    Said::Words(text) if is_removed => facts.words(removed.role(message), text),
-                    Said::Call { tool, input } => {
+            for (part, content) in removed.contents(message) {
+                match content {
+                    Content::Words(text) if is_removed => facts.words(removed.role(message), text),
+                    Content::Call { tool, input } => {
                         if tasks.follow(tool, input) == TaskListUse::List {
                             facts.tasks_stay = !is_removed;
                         }
@@ -140,7 +140,7 @@ impl Facts {
                         let description = shown(&call.description, ABOUT);
                         open.insert((message, part), Open { subject: subject(tool, &call), deed, description });
                     }
-                    Said::Result { tool, call, items, result } => {
+                    Content::Result { tool, call, items, result } => {
                         let open = call.and_then(|call| open.remove(&call));
                         let open = open.unwrap_or_else(|| Open {
                             subject: shown(tool, ABOUT),
@@ -159,7 +159,7 @@ impl Facts {
                             }
                         }
                     }
-                    Said::Words(_) | Said::Thought(_) | Said::Thing(_) => {}
+                    Content::Words(_) | Content::Thought(_) | Content::Thing(_) => {}
                 }
             }
         }
@@ -168,26 +168,26 @@ impl Facts {
             if let Some((kind, result, items)) = runs.get(subject)
                 && (*kind == Kind::Test || has_failed(result))
             {
-                let end = came_to(items);
+                let end = outcome(items);
                 deed.end = if deed.end.is_empty() { end } else { format!("{}: {end}", deed.end) };
             }
         }
         for (subject, items) in failed.into_lines() {
-            facts.failures.push(format!("{}: {}", shown(&subject, ABOUT), came_to(items)));
+            facts.failures.push(format!("{}: {}", shown(&subject, ABOUT), outcome(items)));
         }
-        let is_told = !facts.tasks_stay && tasks.all().next().is_some();
-        facts.tasks = is_told.then(|| tasks.all().map(task_line).collect());
+        let is_listed = !facts.tasks_stay && tasks.all().next().is_some();
+        facts.tasks = is_listed.then(|| tasks.all().map(task_line).collect());
         facts
     }
 
     fn words(&mut self, role: Role, text: &str) {
-        let said = match role {
+        let statements = match role {
             Role::User => &mut self.requests,
             Role::Assistant => &mut self.words,
             Role::System => return,
         };
         let lines = text.split(ends_line).map(str::trim_end).filter(|line| !line.trim().is_empty());
-        said.push(lines.map(str::to_owned).collect());
+        statements.push(lines.map(str::to_owned).collect());
     }
 }
 
@@ -219,7 +219,7 @@ fn without_folder(command: &str) -> &str {
 }
 
 /// The line by which an output says what it came to: a failure, the last line with a count, or the last line.
-fn came_to<T: Text>(items: &[Item<T>]) -> String {
+fn outcome<T: Text>(items: &[Item<T>]) -> String {
     let mut texts = items.iter().filter_map(|item| item.text()).map(|(text, _)| text);
     let Some(text) = texts.next_back() else { return String::new() };
     if let Some(failure) = failure(text) {

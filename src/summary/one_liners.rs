@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Removed;
 use super::body::USER;
 use super::cut::{first_line, shown};
-use super::removed::Said;
+use super::removed::Content;
 use crate::compress::reports;
 use crate::message::{Item, Role, Text};
 use crate::numbers::thousands;
@@ -54,8 +54,8 @@ pub fn one_liners<T: Text>(removed: &Removed<'_, T>, tokens: usize, counter: &dy
         .map(|line| shown(line, REQUEST * 2))
         .collect();
     for message in removed.messages() {
-        for (_, said) in removed.said(message) {
-            lines.extend(one_liner(removed.role(message), &said));
+        for (_, content) in removed.contents(message) {
+            lines.extend(one_liner(removed.role(message), &content));
         }
     }
     let count = |line: &str| counter.count(line, TextKind::Prose) + 1;
@@ -95,13 +95,13 @@ fn is_left_out(line: &str) -> bool {
     line.starts_with('[') && line.ends_with(LEFT_OUT)
 }
 
-fn one_liner<T: Text>(role: Role, said: &Said<'_, T>) -> Option<String> {
-    match said {
-        Said::Words(text) if role == Role::User => Some(format!("{USER} {}", first_line(text, REQUEST))),
-        Said::Words(text) | Said::Thought(text) => Some(format!("• Thought: {}", first_line(text, THOUGHT))),
-        Said::Call { tool, .. } => Some(format!("• Called tool: {}", shown(tool, RESULT))),
-        Said::Result { items, .. } => Some(format!("  └ Result: {}", result(items))),
-        Said::Thing(_) => None,
+fn one_liner<T: Text>(role: Role, content: &Content<'_, T>) -> Option<String> {
+    match content {
+        Content::Words(text) if role == Role::User => Some(format!("{USER} {}", first_line(text, REQUEST))),
+        Content::Words(text) | Content::Thought(text) => Some(format!("• Thought: {}", first_line(text, THOUGHT))),
+        Content::Call { tool, .. } => Some(format!("• Called tool: {}", shown(tool, RESULT))),
+        Content::Result { items, .. } => Some(format!("  └ Result: {}", result(items))),
+        Content::Thing(_) => None,
     }
 }
 

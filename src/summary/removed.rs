@@ -25,9 +25,9 @@ pub struct Removed<'a, T> {
     calls: HashMap<(usize, usize), (usize, usize), RandomState>,
 }
 
-/// One thing that a message says.
+/// One content of a message.
 #[derive(Debug)]
-pub enum Said<'a, T> {
+pub enum Content<'a, T> {
     /// Words, ours aside.
     Words(&'a T),
     /// The model's reasoning, where it can be read.
@@ -63,9 +63,9 @@ impl<'a, T: Text> Removed<'a, T> {
         older: impl Iterator<Item = &'b str>,
     ) -> Removed<'a, T> {
         let (summaries, lines): (Vec<&str>, Vec<&str>) = older.map(parts).unzip();
-        let said = |texts: Vec<&'b str>| texts.into_iter().filter(|text| !text.is_empty());
-        let previous = said(summaries).collect::<Vec<_>>().join("\n\n");
-        let lines = said(lines).map(str::to_owned).collect();
+        let non_empty = |texts: Vec<&'b str>| texts.into_iter().filter(|text| !text.is_empty());
+        let previous = non_empty(summaries).collect::<Vec<_>>().join("\n\n");
+        let lines = non_empty(lines).map(str::to_owned).collect();
         let pairs = Pairs::of(conversation);
         let calls = pairs.calls().iter().filter_map(|call| Some((call.result?, (call.message, call.part)))).collect();
         Removed { conversation, ranges, previous, lines, calls }
@@ -91,28 +91,28 @@ impl<'a, T: Text> Removed<'a, T> {
     }
 
     /// The contents of a message, each with the index of its part.
-    pub fn said(&self, message: usize) -> impl Iterator<Item = (usize, Said<'a, T>)> + '_ {
+    pub fn contents(&self, message: usize) -> impl Iterator<Item = (usize, Content<'a, T>)> + '_ {
         let conversation = self.conversation;
         let parts = conversation.messages[message].parts.iter().enumerate();
         parts.filter_map(move |(index, part)| {
-            let said = match part {
+            let content = match part {
                 Part::Text(text) if noted_removals(text).is_some() || text.trim().is_empty() => return None,
-                Part::Text(text) => Said::Words(text),
-                Part::Reasoning { text, .. } => Said::Thought(text),
-                Part::Call { name, input, .. } => Said::Call { tool: name, input },
+                Part::Text(text) => Content::Words(text),
+                Part::Reasoning { text, .. } => Content::Thought(text),
+                Part::Call { name, input, .. } => Content::Call { tool: name, input },
                 result @ Part::Result { tool, items, .. } => {
                     let call = self.calls.get(&(message, index)).copied();
                     let named = call.and_then(|(message, part)| match &conversation.messages[message].parts[part] {
                         Part::Call { name, .. } => Some(&**name),
                         _ => None,
                     });
-                    Said::Result { tool: named.or(tool.as_deref()).unwrap_or_default(), call, items, result }
+                    Content::Result { tool: named.or(tool.as_deref()).unwrap_or_default(), call, items, result }
                 }
-                Part::Media(_) => Said::Thing("a picture, sound or film"),
-                Part::Document(_) => Said::Thing("a file"),
+                Part::Media(_) => Content::Thing("a picture, sound or film"),
+                Part::Document(_) => Content::Thing("a file"),
                 Part::CachePoint | Part::Opaque(_) => return None,
             };
-            Some((index, said))
+            Some((index, content))
         })
     }
 }

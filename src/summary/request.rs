@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::account::continuing;
+use super::account::continue_account;
 use super::cut::bounded;
 use super::source::{of_one_speaker, source};
 use super::{Removed, SummaryPrompt};
@@ -56,17 +56,17 @@ pub fn request<T: Text>(
 ) -> SummaryRequest {
     let previous = bounded(&removed.previous, input / SHARE_OF_PREVIOUS, counter);
     // The text of an older summary is already beside it.
-    let told = continuing(removed, "", (max_tokens / SHARE_OF_ACCOUNT).min(input / LEAST_SHARE), counter);
-    let told = of_one_speaker(&told);
+    let account = continue_account(removed, "", (max_tokens / SHARE_OF_ACCOUNT).min(input / LEAST_SHARE), counter);
+    let account = of_one_speaker(&account);
     let count = |text: &str| counter.count(text, TextKind::Prose);
-    let text = source(removed, sizes, input.saturating_sub(count(&previous) + count(&told)), counter);
+    let text = source(removed, sizes, input.saturating_sub(count(&previous) + count(&account)), counter);
     let words = max_tokens.saturating_mul(WORDS_OF_FOUR_TOKENS) / 4;
     let words = words.min(prompt.most_words().unwrap_or(words));
     let max_words = (words / ROUNDED_TO * ROUNDED_TO).max(ROUNDED_TO);
     let spans = removed.conversation.spans();
     SummaryRequest {
         system: prompt.system().to_owned(),
-        prompt: prompt.request(&text, &previous, &told, max_words),
+        prompt: prompt.request(&text, &previous, &account, max_words),
         messages: removed.ranges.iter().map(|range| spans.entries(range.clone())).collect(),
         text,
         previous,

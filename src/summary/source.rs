@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Removed;
 use super::cut::head;
-use super::removed::Said;
+use super::removed::Content;
 use crate::compress::{Aim, Request, compress};
 use crate::message::{Item, Text};
 use crate::numbers::thousands;
@@ -104,32 +104,32 @@ fn rooms(sizes: &[usize], tokens: usize) -> Vec<usize> {
 /// A message in about `room` tokens: who it is from, and what it says.
 fn message_text<T: Text>(removed: &Removed<'_, T>, message: usize, room: usize, counter: &dyn CountTokens) -> String {
     let role = removed.role(message).name();
-    let pieces: Vec<Said<'_, T>> = removed.said(message).map(|(_, said)| said).collect();
+    let pieces: Vec<Content<'_, T>> = removed.contents(message).map(|(_, content)| content).collect();
     let length: usize = pieces.iter().map(length_of).sum();
     let mut out = String::new();
-    for said in pieces {
+    for content in pieces {
         // Each piece gets the message's share.
-        let own = length_of(&said);
+        let own = length_of(&content);
         let share = part(room, own, length);
         let mut push = |who: &str, text: &str| {
             out.push_str(who);
             out.push_str(&of_one_speaker(text));
             out.push('\n');
         };
-        match said {
-            Said::Words(text) => push(&format!("{role}: "), &shortened(text, "", share, counter)),
-            Said::Thought(text) => push("assistant, thinking: ", &shortened(text, "", share, counter)),
-            Said::Call { tool, input } => {
+        match content {
+            Content::Words(text) => push(&format!("{role}: "), &shortened(text, "", share, counter)),
+            Content::Thought(text) => push("assistant, thinking: ", &shortened(text, "", share, counter)),
+            Content::Call { tool, input } => {
                 push(&format!("assistant calls {}: ", &**tool), &shortened(input, "", share, counter));
             }
-            Said::Result { tool, items, .. } => {
+            Content::Result { tool, items, .. } => {
                 for item in items {
                     let share = part(share, item_length(item), own);
                     let text = item.text().map_or("(a picture or file)", |(text, _)| text);
                     push(&format!("{tool} returns: "), &shortened(text, tool, share, counter));
                 }
             }
-            Said::Thing(thing) => push(&format!("{role}: "), &format!("({thing})")),
+            Content::Thing(thing) => push(&format!("{role}: "), &format!("({thing})")),
         }
     }
     out
@@ -160,12 +160,12 @@ fn shortened(text: &str, tool: &str, tokens: usize, counter: &dyn CountTokens) -
     format!("{} [...]", head(text, tokens, TextKind::ToolOutput, counter).trim_end())
 }
 
-fn length_of<T: Text>(said: &Said<'_, T>) -> usize {
-    match said {
-        Said::Words(text) | Said::Thought(text) => text.len(),
-        Said::Call { tool, input } => tool.len() + input.len(),
-        Said::Result { items, .. } => items.iter().map(item_length).sum(),
-        Said::Thing(_) => 0,
+fn length_of<T: Text>(content: &Content<'_, T>) -> usize {
+    match content {
+        Content::Words(text) | Content::Thought(text) => text.len(),
+        Content::Call { tool, input } => tool.len() + input.len(),
+        Content::Result { items, .. } => items.iter().map(item_length).sum(),
+        Content::Thing(_) => 0,
     }
 }
 

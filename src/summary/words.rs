@@ -38,7 +38,7 @@ struct Sentence<'a> {
 /// Of `statements`, the newest of which is first, those sentences that have `room`, the newest first: of each statement its
 /// lines. No sentence is taken twice. `count` says what a line takes; gives back what all of them take too.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Rooms are far below 2^52.
-pub(super) fn chosen(
+pub(super) fn choose(
     statements: &[Vec<String>],
     room: usize,
     count: impl Fn(&str) -> usize,
@@ -49,11 +49,11 @@ pub(super) fn chosen(
             all.extend(sentences(text).map(|text| Sentence { statement, line, text, is_taken: false }));
         }
     }
-    let mut taking = Taking { seen: HashSet::default(), used: 0, count };
+    let mut picker = SentencePicker { seen: HashSet::default(), used: 0, count };
     let newest = (room as f64 * NEWEST) as usize;
-    taking.take(&mut all, newest, |_| true);
-    taking.take(&mut all, room, |text| FINDING.is_match(text));
-    taking.take(&mut all, room, |_| true);
+    picker.take(&mut all, newest, |_| true);
+    picker.take(&mut all, room, |text| FINDING.is_match(text));
+    picker.take(&mut all, room, |_| true);
     let mut entries: Vec<Vec<String>> = Vec::new();
     let mut last = None;
     for Sentence { statement, line, text, .. } in all.into_iter().filter(|sentence| sentence.is_taken) {
@@ -70,16 +70,16 @@ pub(super) fn chosen(
         }
         last = Some((statement, line));
     }
-    (entries, taking.used)
+    (entries, picker.used)
 }
 
-struct Taking<'a, F> {
+struct SentencePicker<'a, F> {
     seen: HashSet<&'a str, RandomState>,
     used: usize,
     count: F,
 }
 
-impl<'a, F: Fn(&str) -> usize> Taking<'a, F> {
+impl<'a, F: Fn(&str) -> usize> SentencePicker<'a, F> {
     /// Takes the sentences that `is` wants in their order, until one has no room.
     fn take(&mut self, all: &mut [Sentence<'a>], room: usize, is: impl Fn(&str) -> bool) {
         for sentence in all.iter_mut().filter(|sentence| !sentence.is_taken) {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use html5gum::Span;
 use html5gum::emitters::callback::CallbackEvent;
 
-use super::lines::{Lines, Told, push_words, text_lines};
+use super::lines::{Lines, TextPart, push_words, text_lines};
 use crate::compress::json::shortened;
 
 /// Elements that begin a line and end one.
@@ -175,10 +175,10 @@ impl<'a> Reader<'a> {
             return;
         }
         if !self.preformatted {
-            for told in text_lines(value) {
-                match told {
-                    Told::Words(words) => push_words(&mut self.line, words),
-                    Told::Report(report) => {
+            for part in text_lines(value) {
+                match part {
+                    TextPart::Words(words) => push_words(&mut self.line, words),
+                    TextPart::Report(report) => {
                         self.end_line(end);
                         push_words(&mut self.line, report);
                         self.end_line(end);

@@ -115,23 +115,23 @@ impl Lines {
 
 /// A text between tags by its lines of source: those by which a program says that it failed, each alone, and what is
 /// between them. On one line with others, two failures would be counted as one. O(length).
-pub(super) fn text_lines(text: &str) -> Vec<Told<'_>> {
-    let mut told = Vec::new();
+pub(super) fn text_lines(text: &str) -> Vec<TextPart<'_>> {
+    let mut parts = Vec::new();
     let mut from = 0;
     if text.contains('\n') && !text.trim_start().is_empty() {
         for start in reports(text).into_iter().filter(|start| text[..*start].ends_with('\n')) {
             let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
-            told.push(Told::Words(&text[from..start]));
-            told.push(Told::Report(&text[start..end]));
+            parts.push(TextPart::Words(&text[from..start]));
+            parts.push(TextPart::Report(&text[start..end]));
             from = end;
         }
     }
-    told.push(Told::Words(&text[from..]));
-    told
+    parts.push(TextPart::Words(&text[from..]));
+    parts
 }
 
-/// The meaning of a text between tags.
-pub(super) enum Told<'a> {
+/// A part of a text between tags.
+pub(super) enum TextPart<'a> {
     Words(&'a str),
     Report(&'a str),
 }

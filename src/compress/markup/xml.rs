@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use html5gum::Span;
 use html5gum::emitters::callback::CallbackEvent;
 
-use super::lines::{Lines, Told, push_words, text_lines};
+use super::lines::{Lines, TextPart, push_words, text_lines};
 use crate::compress::json::shortened;
 
 /// Deeper elements are as far in as those of this depth.
@@ -61,10 +61,10 @@ impl<'a> Reader<'a> {
     }
 
     fn text(&mut self, text: &str, end: usize) {
-        for told in text_lines(text) {
-            match told {
-                Told::Words(words) => self.words(words),
-                Told::Report(report) => {
+        for part in text_lines(text) {
+            match part {
+                TextPart::Words(words) => self.words(words),
+                TextPart::Report(report) => {
                     self.end_line(end);
                     self.words(report);
                     self.end_line(end);
