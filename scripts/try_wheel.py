@@ -49,6 +49,7 @@ BROUGHT = (
     "agent_framework",
     "haystack",
     "crewai",
+    "litellm",
 )
 
 # The purpose of each extra.
@@ -62,6 +63,7 @@ EXTRAS = {
     "agent-framework": "from ullage.agent_framework import ContextMiddleware as M; M()",
     "haystack": "import ullage as u, ullage.haystack as h; h.EngineCompactor(u.ContextManager())",
     "crewai": "import ullage as u, ullage.crewai as c; c.compact_messages(u.ContextManager())",
+    "litellm": "from ullage.litellm import ContextCallback; ContextCallback()",
     "cli": "import rich, shtab, ullage.cli",
     "mcp": "import ullage, ullage.mcp_server as m; m.server(ullage.MemoryStore())",
     "yaml": "import yaml, ullage.supyagent",

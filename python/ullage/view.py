@@ -297,7 +297,8 @@ class View:
         """Makes the requests again that led to a history."""
         self._is_behind = False
         for count in self._core.requests(wanted.history):
-            earlier = replace(wanted, history=wanted.history[:count], pins=(), transient=())
+            pins = [pin for pin in wanted.pins if pin < count]
+            earlier = replace(wanted, history=wanted.history[:count], pins=pins, transient=())
             try:
                 yield from self._request(replace(earlier, hard=False))
             except BudgetError as error:

@@ -33,7 +33,7 @@ Answer = TypeVar("Answer")
 _KEPT = 64
 
 # After each refusal the view reduces the request further: to 70, 50, 30 and 20 % of its size.
-_MOST_REFUSALS = 4
+MOST_REFUSALS = 4
 
 _MARK, _STATE = "mark", "state"
 
@@ -61,6 +61,11 @@ class Conversation:
     def decided(self) -> tuple[Report | None, int | None]:
         """The values that change the state: the last compaction, and the ceiling of a refusal."""
         return self._view.report, self._view.ceiling
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the messages of the last request."""
+        return self._view.tokens
 
     @property
     def is_undecided(self) -> bool:
@@ -131,11 +136,11 @@ class Conversation:
             Exception: The provider's error, if it is not an overflow or nothing is left to remove.
         """
         messages = yield from self.request(reading, **beside)
-        for refusals in range(_MOST_REFUSALS + 1):
+        for refusals in range(MOST_REFUSALS + 1):
             try:
                 return (yield Step(partial(send, messages), partial(send, messages)))
             except Exception as error:  # noqa: PERF203 - a few times at most
-                if refusals == _MOST_REFUSALS or not is_overflow(error):
+                if refusals == MOST_REFUSALS or not is_overflow(error):
                     raise
                 messages = yield from self.smaller(reading, error, **beside)
 
@@ -196,6 +201,8 @@ class Conversations:
         reading: Reads them; a ``PlainReading`` if the engine reads the host's messages themselves.
         may_lag: True if a host may lose the last saved state, so that an earlier one of the same
             process is no news.
+        replay: True if the requests of a history that this process does not know are to be made
+            again. Only for conversations without a key.
     """
 
     def __init__(
@@ -204,10 +211,12 @@ class Conversations:
         reading: type[Reading] = Reading,
         *,
         may_lag: bool = False,
+        replay: bool = False,
     ) -> None:
         self._codec = codec
         self._reading: Any = reading
         self._may_lag = may_lag
+        self._replay = replay
         self._known: LruCache[Conversation] = LruCache(_KEPT)
 
     def of(
@@ -268,7 +277,7 @@ class Conversations:
                 logger.warning("error=<%s> | the saved state cannot be used", error)
                 view = None
         if key is None:
-            view = engine.view_of(reading.rows, **reading.opening, state=state)
+            view = engine.view_of(reading.rows, **reading.opening, state=state, replay=self._replay)
         elif view is None:
             view = engine.open(**reading.opening)
         return Conversation(engine, view, mark)

@@ -14,6 +14,7 @@ GUIDES = {
     "agent_framework": "docs/agent-framework.md",
     "haystack": "docs/haystack.md",
     "crewai": "docs/crewai.md",
+    "litellm": "docs/litellm.md",
 }
 
 

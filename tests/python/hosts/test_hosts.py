@@ -33,6 +33,9 @@ class Listed:
     name: str
 
 
+# A proxy in the process of the tests: it and its packages warn of each other, and it starts slowly.
+PROXIED = (pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(300))
+
 HOSTS = [
     Listed("anthropic", "own_loop_host", "AnthropicLoopHost"),
     # OpenAI's SDK takes a tenth of a second to check a request before it sends it.
@@ -50,6 +53,22 @@ HOSTS = [
         id="CrewAI",
         # CrewAI warns of its own code.
         marks=pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ImportWarning"),
+    ),
+    pytest.param(
+        Listed("litellm", "litellm_host", "LiteLLMMessagesHost"),
+        id="LiteLLMMessages",
+        marks=PROXIED,
+    ),
+    # The proxy takes a quarter of a second for each request.
+    pytest.param(
+        Listed("litellm", "litellm_host", "LiteLLMChatHost"),
+        id="LiteLLMChat",
+        marks=[*PROXIED, pytest.mark.long],
+    ),
+    pytest.param(
+        Listed("litellm", "litellm_host", "LiteLLMResponsesHost"),
+        id="LiteLLMResponses",
+        marks=[*PROXIED, pytest.mark.long],
     ),
 ]
 
@@ -84,7 +103,7 @@ def goes_on_or_skip(host) -> None:
         pytest.skip("each question begins with messages of its own")
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_200_calls_fit_a_window_of_32000(host, is_async):
     provider = Provider(steps=200, format=host.format)
     agent = host.agent(provider, engine_of(POLICY), is_async=is_async)

@@ -1,0 +1,174 @@
+"""Removed text that the proxy reads back for the model, without the client's help."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ullage import RetrievalTool, StoreError
+from ullage._core import references_in
+from ullage._engine.calling import acall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ullage.stores.protocol import Store
+
+# Tells the tool from one of the client's with the same name.
+_MARK = " The gateway answers it."
+# Artifacts that a request may lead to.
+_MOST_REACHED = 4_096
+
+
+class Reachable:
+    """The part of a store that a request may read: what it names, and what that names in turn.
+
+    A proxy serves many users from one store, so that a search must not cover all of it.
+
+    Args:
+        store: The store.
+        messages: The messages of the request.
+    """
+
+    def __init__(self, store: Store, messages: Any) -> None:
+        self._store = store
+        self._named = set(references_in(messages))
+
+    async def get(self, reference: str) -> bytes:
+        """The content, if the request leads to it."""
+        if reference not in self._named and reference not in await self.list():
+            raise StoreError(f"nothing is stored as {reference!r} in this conversation")
+        content: bytes = await acall(self._store.get, reference)
+        return content
+
+    async def list(self) -> list[str]:
+        """The references that the request leads to. Reads their content."""
+        reached: dict[str, None] = {}
+        waiting = sorted(self._named)
+        while waiting and len(reached) < _MOST_REACHED:
+            reference = waiting.pop()
+            if reference in reached:
+                continue
+            try:
+                content: bytes = await acall(self._store.get, reference)
+            except Exception:  # noqa: BLE001, S112 - text that only looks like a reference
+                continue
+            reached[reference] = None
+            waiting += references_in(content.decode(errors="ignore"))
+        return list(reached)
+
+
+class ServerTool:
+    """The retrieval tool that the proxy adds to a request and answers.
+
+    Args:
+        store: The store of the engine.
+        name: What the model calls it by.
+    """
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store = store
+        self.name = name
+
+    def definition(self, format: str) -> dict[str, Any]:
+        """The definition for a request."""
+        made = RetrievalTool(self._store, name=self.name).definition(format)
+        known = made.get("function", made)
+        known["description"] += _MARK
+        return made
+
+    def is_in(self, tools: Any) -> bool:
+        """True if these tools of a request have the tool."""
+        return any(
+            _named(tool, "name") == self.name and str(_named(tool, "description")).endswith(_MARK)
+            for tool in tools or ()
+        )
+
+    def fits(self, tools: Any) -> bool:
+        """True if the tool can be added to these: there are some, and none has its name."""
+        return bool(tools) and all(_named(tool, "name") != self.name for tool in tools)
+
+    def without(self, tools: Any) -> list[Any]:
+        """The tools without this one."""
+        return [tool for tool in tools if _named(tool, "name") != self.name]
+
+    def calls(self, response: Any) -> list[dict[str, Any]]:
+        """The calls of the tool in a response of any API."""
+        found = (_call(block) for block in _blocks(response))
+        return [call for call in found if call is not None and call["name"] == self.name]
+
+    async def follow_up(self, messages: list[Any], response: Any) -> list[dict[str, Any]]:
+        """The messages that go on from a response: the calls of the tool, and their answers.
+
+        Calls of the client's tools in the same response are left out. The model makes them again.
+        """
+        retrieval = RetrievalTool(Reachable(self._store, messages), name=self.name)  # type: ignore[arg-type]
+        calls = self.calls(response)
+        answers = [(call["id"], await retrieval.acall(call["arguments"])) for call in calls]
+        own = {call["id"] for call in calls}
+        blocks = [
+            block
+            for block in _blocks(response)
+            if (call := _call(block)) is None or call["id"] in own
+        ]
+        if _of(response, "output") is not None:
+            results = [
+                {"type": "function_call_output", "call_id": call, "output": text}
+                for call, text in answers
+            ]
+            return [*map(_plain, blocks), *results]
+        if _of(response, "choices"):
+            said = _plain(_of(_of(response, "choices")[0], "message"))
+            said["tool_calls"] = [_plain(block) for block in blocks]
+            results = [
+                {"role": "tool", "tool_call_id": call, "content": text} for call, text in answers
+            ]
+            return [said, *results]
+        results = [
+            {"type": "tool_result", "tool_use_id": call, "content": text} for call, text in answers
+        ]
+        return [
+            {"role": "assistant", "content": list(map(_plain, blocks))},
+            {"role": "user", "content": results},
+        ]
+
+
+def _blocks(response: Any) -> Iterable[Any]:
+    """The items of a response, the tool calls of a chat completion, or the blocks of a message."""
+    if _of(response, "output") is not None:
+        return list(_of(response, "output"))
+    if choices := _of(response, "choices"):
+        return _of(_of(choices[0], "message"), "tool_calls") or []
+    return _of(response, "content") or []
+
+
+def _call(block: Any) -> dict[str, Any] | None:
+    """The id, name and arguments of a tool call in any form."""
+    kind = _of(block, "type")
+    if kind == "tool_use":
+        known = {"id": _of(block, "id"), "name": _of(block, "name")}
+        return {**known, "arguments": _of(block, "input")}
+    if kind == "function_call":
+        known = {"id": _of(block, "call_id"), "name": _of(block, "name")}
+        return {**known, "arguments": _of(block, "arguments")}
+    function = _of(block, "function")
+    if function is not None:
+        known = {"id": _of(block, "id"), "name": _of(function, "name")}
+        return {**known, "arguments": _of(function, "arguments")}
+    return None
+
+
+def _named(tool: Any, key: str) -> Any:
+    """A value of a tool's definition, which Chat Completions has one level deeper."""
+    return _of(_of(tool, "function") or tool, key)
+
+
+def _of(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    plain: dict[str, Any] = (
+        value if isinstance(value, dict) else value.model_dump(exclude_none=True)
+    )
+    return json.loads(json.dumps(plain))  # type: ignore[no-any-return]
