@@ -147,8 +147,11 @@ def proxy() -> str:
 
 def use(callback: ContextCallback) -> None:
     """Lets the proxy in this process call this callback and no other one of ours."""
-    others = [one for one in litellm.callbacks if not isinstance(one, ContextCallback)]
-    litellm.callbacks = [*others, callback]
+    known = litellm.logging_callback_manager
+    # LiteLLM keeps the first of each class in lists of its own, and reports to no other.
+    for one in known.get_custom_loggers_for_type(ContextCallback):
+        known.remove_callback_from_all_lists(one)
+    litellm.callbacks = [*litellm.callbacks, callback]
 
 
 class ProxiedChat(Chat):
