@@ -11,38 +11,38 @@ use crate::policy::Policy;
 pub struct Budget {
     /// The most that the messages may take.
     pub limit: usize,
-    /// Above this, compaction starts.
+    /// A compaction starts above this.
     pub high: usize,
     /// A compaction goes down to this.
     pub low: usize,
-    /// Above this the next level of the ladder is tried.
+    /// The next level of the ladder is tried above this.
     pub escalate: usize,
-    /// Tokens of the window kept free because reports show more tokens beside the messages than are known.
+    /// Tokens of the window kept free because the provider's reports are higher than the known tokens.
     pub learned: usize,
 }
 
-/// The largest share of the window less the reserve that is kept free because of reports: three quarters. Even wrong
-/// reports then leave room to work in. A caller with larger tools passes them as an argument.
+/// The provider's reports can take at most this share of the window less the reserve. Even wrong reports then leave
+/// room to work in. A caller with larger tools passes them as an argument.
 const LEARNED_SHARE: f64 = 0.75;
 
-/// A due compaction saves at least this share of the tokens, or the report says why not. After a smaller one the next
-/// would soon be due, and each makes the provider's prompt cache useless.
+/// A due compaction saves at least this share of the tokens, or the report says why not. After a smaller saving the
+/// next compaction would soon be due, and each compaction makes the provider's prompt cache useless.
 pub const PROGRESS: f64 = 0.15;
 
-/// A smaller budget has the low mark of a budget of this size, as far as [`MOST_LOW`] allows, because the account of
-/// removed messages takes about as much room in a small budget as in a larger one.
+/// A smaller budget has the low mark of a budget of this size, up to [`MOST_LOW`]. The account of removed messages
+/// takes about as much room in a small budget as in a larger one.
 const SMALL: usize = 10_000;
 
-/// The largest such low mark, as a share of the high mark, because a compaction must leave room to work in.
+/// The upper bound of that low mark, as a share of the high mark. A compaction must leave room to work in.
 const MOST_LOW: f64 = 0.6;
 
 impl Budget {
-    /// Makes the budget that the policy's window leaves: `window - reserve_output - fixed`. `fixed` counts the system
-    /// prompt and the tool definitions. If the provider was found to count more beside the messages, that count
+    /// Returns the budget that the policy's window leaves: `window - reserve_output - fixed`. `fixed` counts the system
+    /// prompt and the tool definitions. If the provider's reports show more tokens beside the messages, their count
     /// replaces `fixed`, up to three quarters of `window - reserve_output`.
     ///
     /// # Errors
-    /// `NoRoom` if that is nothing.
+    /// `NoRoom` if nothing is left.
     pub fn of(policy: &Policy, fixed: usize, reported: usize) -> Result<Budget> {
         let room = policy.window.saturating_sub(policy.reserve_output);
         let learned = reported.min(share(room, LEARNED_SHARE)).saturating_sub(fixed);
@@ -63,10 +63,11 @@ impl Budget {
         Ok(Budget { learned, ..Budget::with_marks(limit, policy) })
     }
 
-    /// A budget that the caller gives, for the messages alone. Compaction starts above all of it.
+    /// Returns the budget for a limit from the caller, for the messages alone. A compaction starts above the whole
+    /// limit.
     ///
     /// # Errors
-    /// `NoRoom` if it is zero.
+    /// `NoRoom` if the limit is zero.
     pub fn of_limit(limit: usize, policy: &Policy) -> Result<Budget> {
         if limit == 0 {
             return Err(Error::NoRoom {
@@ -75,25 +76,25 @@ impl Budget {
                 remedy: "give a positive number of tokens".to_owned(),
             });
         }
-        // A caller who names a size wants that size: below it there is nothing to do.
+        // The caller asked for this size, so a smaller conversation needs no compaction.
         Ok(Budget { high: limit, escalate: limit, ..Budget::with_marks(limit, policy) })
     }
 
-    /// The same budget while the provider answers from its prompt cache: compaction starts later, by `cache_relax` of
-    /// the limit, but at `ceiling` of it at the latest.
+    /// Returns the budget for the time in which the provider's prompt cache is warm. A compaction starts later, by
+    /// `cache_relax` of the limit, but at `ceiling` of the limit at the latest.
     #[must_use]
     pub fn relaxed(self, policy: &Policy) -> Budget {
         let high = share(self.limit, (policy.high + policy.cache_relax).min(policy.ceiling));
         Budget { high: self.high.max(high), ..self }
     }
 
-    /// The same budget with a lower limit, and marks of that.
+    /// Returns the budget with a lower limit, and the marks of that limit.
     #[must_use]
     pub fn limited(self, limit: usize, policy: &Policy) -> Budget {
         Budget { learned: self.learned, ..Budget::with_marks(limit, policy) }
     }
 
-    /// The same budget, its limit and marks lower by `tokens`.
+    /// Returns the budget with its limit and marks lower by `tokens`.
     #[must_use]
     pub fn reduced_by(self, tokens: usize) -> Budget {
         let less = |mark: usize| mark.saturating_sub(tokens);
@@ -106,13 +107,13 @@ impl Budget {
         }
     }
 
-    /// Returns the same budget with its whole size as the target, for a caller who names a size and compacts now.
+    /// Returns the budget with its whole size as the target, for a caller who names a size and compacts now.
     #[must_use]
     pub fn filled(self) -> Budget {
         Budget { low: self.limit, ..self }
     }
 
-    /// The marks of a limit. A larger limit never has a lower mark.
+    /// Returns the budget for a limit, with its marks. A larger limit never has a lower mark.
     fn with_marks(limit: usize, policy: &Policy) -> Budget {
         let high = share(limit, policy.high);
         let small = share(SMALL, policy.low).min(share(high, MOST_LOW));
@@ -122,7 +123,7 @@ impl Budget {
     }
 }
 
-/// Returns the largest size of a conversation of `total` tokens after a compaction with [`PROGRESS`].
+/// Returns the largest size after a compaction of `total` tokens that makes [`PROGRESS`].
 pub fn progressed(total: usize) -> usize {
     total - share(total, PROGRESS)
 }

@@ -5,21 +5,21 @@ use std::ops::Range;
 use super::scan::{ByteClasses, DIGIT, DOT, HYPHEN, LOWER, SLASH, UNDERSCORE, UPPER, Word, classes_of};
 use super::{Anchor, AnchorKind, LONGEST_ANCHOR};
 
-/// Fewer digits are a count, or any number: they recur by chance.
+/// Numbers with fewer digits are mostly counts, and repeat by chance.
 const LEAST_DIGITS: usize = 3;
 /// Git abbreviates hashes to seven digits, so fewer hexadecimal digits are not a hash.
 const LEAST_HEX: usize = 7;
-/// Hexadecimal digits of an address at least, after `0x`.
+/// The fewest hexadecimal digits of an address, after `0x`.
 const LEAST_ADDRESS: usize = 3;
-/// A word of letters and digits below this is a size, a version or a time.
+/// A shorter word of letters and digits is a size, a version or a time.
 const LEAST_ID: usize = 6;
 /// The longest unit after a number: `bytes`.
 const LONGEST_UNIT: usize = 5;
-/// The longest name of a kind of file after the dot: `markdown`.
+/// The longest file extension: `markdown`.
 const LONGEST_EXTENSION: usize = 8;
-/// The least length in bytes of a name with an underscore: `a_b` is a formula.
+/// The least length in bytes of a name with an underscore. `a_b` is a formula.
 const LEAST_NAME: usize = 4;
-/// The least length in bytes of a name with capitals inside: `dT` is the rest of a pattern.
+/// The least length in bytes of a name with capitals inside. `dT` is the rest of a pattern.
 const LEAST_HUMPED: usize = 3;
 /// Positions of the hyphens in a UUID, and its length.
 const UUID_HYPHENS: [usize; 4] = [8, 13, 18, 23];
@@ -27,7 +27,7 @@ const UUID_LENGTH: usize = 36;
 
 /// Gives the anchors in a word to `each`, in order.
 pub(super) fn judge(text: &str, word: Word, each: &mut impl FnMut(Anchor)) {
-    // Most words, told without a further look.
+    // Most words have only small letters, and need no further check.
     if word.seen & !LOWER == 0 {
         return;
     }
@@ -52,7 +52,7 @@ impl<F: FnMut(Anchor)> AnchorJudge<'_, F> {
         }
     }
 
-    /// The rest of a word between those of its ends that belong to the sentence around it.
+    /// Trims punctuation of the sentence from both ends of a word.
     fn trimmed(&self, range: Range<usize>, start: &[char], end: &[char]) -> Range<usize> {
         let word = &self.text[range.clone()];
         let cut = word.trim_end_matches(end).len();
@@ -69,7 +69,7 @@ impl<F: FnMut(Anchor)> AnchorJudge<'_, F> {
         }
     }
 
-    /// A word with a slash in it.
+    /// Judges a word with a slash.
     fn path(&mut self, range: Range<usize>) {
         let range = self.trimmed(range, &['-'], &['/', '.', '-']);
         let word = &self.text[range.clone()];
@@ -91,7 +91,7 @@ impl<F: FnMut(Anchor)> AnchorJudge<'_, F> {
         }
     }
 
-    /// A word with hyphens in it, or without.
+    /// Judges a word that may have hyphens.
     fn hyphened(&mut self, range: Range<usize>) {
         let range = self.trimmed(range, &['-'], &['-', '.']);
         let word = &self.text[range.clone()];
@@ -109,7 +109,7 @@ impl<F: FnMut(Anchor)> AnchorJudge<'_, F> {
         }
     }
 
-    /// A word with dots in it, or without.
+    /// Judges a word that may have dots.
     fn dotted(&mut self, range: Range<usize>) {
         let range = self.trimmed(range, &['.'], &['.']);
         let word = &self.text[range.clone()];
@@ -129,7 +129,7 @@ impl<F: FnMut(Anchor)> AnchorJudge<'_, F> {
         }
     }
 
-    /// A word of letters, digits and underscores.
+    /// Judges a word of letters, digits and underscores.
     fn single(&mut self, range: Range<usize>, seen: ByteClasses) {
         let kind = single(&self.text[range.clone()], seen);
         if let Some(kind) = kind {
@@ -161,8 +161,8 @@ fn single(word: &str, seen: ByteClasses) -> Option<AnchorKind> {
     (digits >= LEAST_DIGITS && word.len() >= LEAST_ID).then_some(AnchorKind::Id)
 }
 
-/// True if capital letters are inside a word as in names: after a small letter or a digit, or several before small
-/// letters (`HTTPServer`; the plural `URLs` is a word).
+/// True if a word has capital letters inside, as names do: after a small letter or a digit, or several before small
+/// letters (`HTTPServer`). The plural `URLs` is a word of prose.
 fn has_humps(word: &str) -> bool {
     let (mut before, mut large) = (None, 0);
     let mut letters = word.chars().peekable();
@@ -183,7 +183,7 @@ fn has_humps(word: &str) -> bool {
     false
 }
 
-/// True if a word that begins with a digit is a number: digits, dots and at most a unit.
+/// True if a word that begins with a digit is a number: digits, dots and perhaps a unit.
 fn is_number(word: &str) -> bool {
     let unit = word.bytes().rev().take_while(u8::is_ascii_alphabetic).count();
     let number = &word.as_bytes()[..word.len() - unit];
@@ -216,7 +216,7 @@ fn has_extension(word: &str) -> bool {
     })
 }
 
-/// The length of the name of a file that the number of a line follows after a hyphen, as in the context of `grep -C`:
+/// Returns the length of a file name that is followed by a hyphen and a line number, as in the output of `grep -C`:
 /// `lib.rs-120-text`.
 fn searched_file_length(word: &str) -> Option<usize> {
     if word.len() > 2 * LONGEST_ANCHOR {

@@ -1,23 +1,23 @@
-//! Line numbers of tools.
+//! Removes the line numbers that tools print.
 
-/// More digits than this number no line: they are an id or a time.
+/// A longer number is an id or a time, not a line number.
 const MOST_DIGITS: usize = 7;
 
-/// Separators of a line number from its line: the arrow of file readers, the tab of `cat -n` (also as JSON writes it) and the
-/// colon of `grep -n`.
+/// The separators between a line number and its line: the arrow of file readers, the tab of `cat -n` (also escaped, as
+/// in JSON) and the colon of `grep -n`.
 const ARROW: &[u8] = "→".as_bytes();
 const TABS: [&[u8]; 2] = [b"\t", b"\\t"];
 const COLON: &[u8] = b":";
 
-/// A line without the number of a tool before it: `  12→`, `12:`, or a number and a tab. O(1) except for the
-/// space before the number.
+/// Returns a line without the line number that a tool printed before it: `  12→`, `12:`, or a number and a tab. O(1)
+/// except for the space before the number.
 ///
-/// A colon and a further digit are a time of day or a place, not the number of a line.
+/// A number, a colon and another digit are a time of day or a place, not a line number.
 pub fn strip_line_number(line: &str) -> &str {
     &line[prefix(line.as_bytes())..]
 }
 
-/// The length of the number before the line that `bytes` begin with.
+/// Returns the length of the line number at the beginning of `bytes`, or 0.
 pub(super) fn prefix(bytes: &[u8]) -> usize {
     let indent = bytes.iter().take_while(|byte| **byte == b' ').count();
     let digits = bytes[indent..].iter().take(MOST_DIGITS + 1).take_while(|byte| byte.is_ascii_digit()).count();

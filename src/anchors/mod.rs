@@ -1,7 +1,7 @@
-//! The words of a text that a later turn is likely to repeat: paths, names, ids and numbers.
+//! Finds the words of a text that a later turn is likely to repeat: paths, names, ids and numbers.
 //!
-//! An agent at work repeats such words exactly, while it can do without a word of prose. So these words show which lines of
-//! an output are worth keeping, and how much of a history a compaction has kept.
+//! An agent repeats such words exactly, while it can rephrase prose. So these words show which lines of an output are
+//! worth keeping. They also measure how much of a history a compaction has kept.
 
 mod judge;
 mod line;
@@ -16,13 +16,13 @@ pub use line::strip_line_number;
 pub enum AnchorKind {
     /// A path, or the name of a file with a hyphen in it: `src/lib.rs`, `./run`, `/etc/hosts`, `read-me.md`.
     Path,
-    /// A name of several, joined by dots, as files and attributes are: `lib.rs`, `os.path`, `v1.2`.
+    /// Several names joined by dots, as in files and attributes: `lib.rs`, `os.path`, `v1.2`.
     Dotted,
     /// A single name that is not a word of prose: `read_file`, `readFile`, `__init__`.
     Name,
-    /// A UUID, a hash, an address, or another word with three digits or more among its letters.
+    /// A UUID, a hash, an address, or another word of letters with three or more digits.
     Id,
-    /// A number of three digits or more, with a unit or without: `8080`, `3.14`, `1500ms`.
+    /// A number of three or more digits, with or without a unit: `8080`, `3.14`, `1500ms`.
     Number,
 }
 
@@ -35,15 +35,15 @@ pub struct Anchor {
     pub kind: AnchorKind,
 }
 
-/// A longer anchor is data, which nobody repeats.
+/// A longer word is data, and no agent repeats it.
 pub const LONGEST_ANCHOR: usize = 200;
 
-/// Gives every anchor of `text` to `each`, in order and without overlap.
+/// Calls `each` with every anchor of `text`, in order and without overlap.
 ///
-/// The number before a line that a tool has put there is none (see [`strip_line_number`]), and neither is a single
-/// plain word, be it `ERROR`. Texts in the strings of JSON may come as they are: what is escaped there parts words as
-/// it would in the open, so that a call's arguments need not be read first. For the same reason a part of a Windows path
-/// that begins with the letter of an escape (`\new_file`) loses that letter.
+/// A line number that a tool printed (see [`strip_line_number`]) is not an anchor. A single plain word, such as
+/// `ERROR`, is not one either. `text` may be JSON: escapes in its strings separate words like the characters they stand
+/// for, so a call's arguments need not be parsed first. As a side effect, a part of a Windows path that begins with the
+/// letter of an escape (`\new_file`) loses that letter.
 ///
 /// O(length), some 200 MB/s.
 pub fn anchors(text: &str, mut each: impl FnMut(Anchor)) {

@@ -21,7 +21,7 @@ pub(super) const DOT: ByteClasses = 1 << 4;
 pub(super) const SLASH: ByteClasses = 1 << 5;
 /// Hyphens.
 pub(super) const HYPHEN: ByteClasses = 1 << 6;
-/// Bytes of a character beyond ASCII, which may be part of a word or not.
+/// Bytes of a character outside ASCII, which may or may not be part of a word.
 const BEYOND: ByteClasses = 1 << 7;
 
 /// The class of each byte; zero for a byte that separates words.
@@ -29,7 +29,7 @@ const CLASS: [ByteClasses; 256] = classes();
 
 const ESCAPE: u8 = 0x1b;
 
-/// A word: where it is, and what is in it.
+/// A word: its range, and the classes of its bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Word {
     pub range: Range<usize>,
@@ -67,7 +67,7 @@ pub(super) fn classes_of(word: &str) -> ByteClasses {
     word.chars().filter(|letter| !letter.is_ascii()).fold(seen & !BEYOND, |seen, letter| seen | case(letter))
 }
 
-/// Gives each word of `text` to `each`, in order.
+/// Calls `each` with each word of `text`, in order.
 pub(super) fn scan(text: &str, mut each: impl FnMut(Word)) {
     let bytes = text.as_bytes();
     let mut at = line::prefix(bytes);
@@ -81,7 +81,7 @@ pub(super) fn scan(text: &str, mut each: impl FnMut(Word)) {
             at += character(text, at).map_or(1, char::len_utf8);
             continue;
         }
-        // A home is part of the path below it.
+        // In `~/src`, the tilde is part of the path.
         let start = if bytes[at] == b'/' && at > 0 && bytes[at - 1] == b'~' { at - 1 } else { at };
         each(Word { range: start..end, seen });
         at = end;
@@ -103,7 +103,7 @@ fn word_end(text: &str, start: usize) -> (usize, ByteClasses) {
             continue;
         }
         let Some(letter) = character(text, at).filter(|letter| is_letter(*letter)) else { break };
-        // Scripts without spaces and without large letters run into the names that are among them.
+        // Text in a script without spaces and capitals touches the names in it, so a name ends or begins here.
         let before = text[start..at].chars().next_back();
         if before.is_some_and(|before| before.is_alphanumeric() && has_case(before) != has_case(letter)) {
             break;
@@ -121,12 +121,12 @@ fn character(text: &str, at: usize) -> Option<char> {
     text[at..].chars().next()
 }
 
-/// True if a character beyond ASCII belongs to a word. Accents may follow their letters.
+/// True if a character outside ASCII is part of a word. Combining accents are.
 fn is_letter(character: char) -> bool {
     character.is_alphanumeric() || ('\u{300}'..='\u{36f}').contains(&character)
 }
 
-/// True if a letter belongs to a script with capital and small letters, as ASCII has. Accents count as such letters.
+/// True if a letter belongs to a script with capital and small letters. Combining accents count as such letters.
 fn has_case(letter: char) -> bool {
     letter.is_ascii() || letter.is_lowercase() || letter.is_uppercase() || !letter.is_alphanumeric()
 }
@@ -135,7 +135,7 @@ fn case(letter: char) -> ByteClasses {
     if letter.is_uppercase() { UPPER } else { LOWER }
 }
 
-/// Returns the length of the separators from here on, at least up to the next byte.
+/// Returns the length of the separators at the start of `bytes`, at least one byte.
 fn gap(bytes: &[u8]) -> usize {
     match bytes {
         [b'\n', line @ ..] => 1 + line::prefix(line),
@@ -145,7 +145,7 @@ fn gap(bytes: &[u8]) -> usize {
     }
 }
 
-/// The length of a colour after its escape: the parameters and the letter of a control sequence.
+/// Returns the length of a colour sequence after its escape character: the parameters and the final letter.
 fn colour(bytes: &[u8]) -> usize {
     let Some(sequence) = bytes.strip_prefix(b"[") else { return 0 };
     let parameters = sequence.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b';' | b'?')).count();
@@ -153,7 +153,8 @@ fn colour(bytes: &[u8]) -> usize {
     1 + parameters + letter
 }
 
-/// The length of what is escaped in a string, however often: the letter after backslashes belongs to no word.
+/// Returns the length of an escape in a string, at any depth of escaping. The letter after the backslashes is not part
+/// of a word.
 fn escaped(bytes: &[u8]) -> usize {
     let slashes = bytes.iter().take_while(|byte| **byte == b'\\').count();
     let rest = &bytes[slashes..];
@@ -167,7 +168,8 @@ fn escaped(bytes: &[u8]) -> usize {
     slashes + escape
 }
 
-/// The length of a character that is written as so many digits after a letter, and of the colour that it may begin.
+/// Returns the length of a character written as a letter and this many hexadecimal digits. If the character begins a
+/// colour sequence, the sequence is included.
 fn hexadecimal(bytes: &[u8], digits: usize) -> usize {
     match bytes.get(1..=digits).filter(|code| code.iter().all(u8::is_ascii_hexdigit)) {
         Some(code) if code.ends_with(b"1b") => 1 + digits + colour(&bytes[1 + digits..]),

@@ -1,7 +1,7 @@
-//! Conversations whose host promises that old messages do not change: only what was appended is read.
+//! Counts conversations whose host only appends: only the new messages are read.
 //!
-//! A list continues a counted one if its messages are the same objects. They are kept alive, so that no other
-//! object gets the address of one.
+//! A list continues a counted list if its first messages are the same objects. Those objects are kept alive, so no
+//! other object can get the address of one.
 
 use std::fmt;
 
@@ -16,19 +16,19 @@ use crate::shared::Shared;
 use crate::tokens::Scale;
 use crate::wire::Format;
 
-/// Conversations that are remembered, as many as a process is likely to serve at once: to look through them takes some
-/// millionths of a second. The one that was not counted for longest is forgotten.
+/// The number of remembered conversations: as many as a process is likely to serve at once. Searching them takes a few
+/// microseconds. The least recently counted one is dropped.
 const CONVERSATIONS: usize = 256;
 
-/// The longest list of which every message is compared on every turn, which takes a thirtieth of a millisecond. Of a
-/// longer one those are compared that are sampled, as long as it is the very list that the host gave before and nothing
-/// was compacted since.
+/// Up to this length, every message of a list is compared on every turn, in about 0.03 ms. Of a longer list only
+/// samples are compared, as long as the host passes the same list object and nothing was compacted in between.
 const COMPARED: usize = 10_000;
 
-/// Messages that are compared before the others: most lists that differ differ in one of them.
+/// Messages that are compared first. Two different lists most often differ in one of them.
 const SAMPLED: usize = 64;
 
-/// Messages of a conversation that are asked after to see whether it is gone: whoever drops one drops most.
+/// Messages of a conversation that are checked to find out if the host dropped it. A host that drops one message drops
+/// most.
 const ASKED: usize = 8;
 
 /// The counts of a list.
@@ -36,9 +36,9 @@ const ASKED: usize = 8;
 pub struct Counted {
     /// The wire format.
     pub format: Format,
-    /// True if the host has named it, so that the messages may be detected as another one.
+    /// True if the host named the format. Detection might then give another format.
     pub is_named: bool,
-    /// True if nothing in the list has to be repaired.
+    /// True if no message of the list needs a repair.
     pub is_valid: bool,
     /// Tokens of all messages.
     pub total: usize,
@@ -52,8 +52,8 @@ pub struct Counted {
     pub settled: Settled,
 }
 
-/// The messages before the last ones that belong together: an answer to the last calls may come next, and where every
-/// result has an entry of its own, those in a row are one message.
+/// The messages that later messages cannot change: all but the last group. The last calls may still get an answer, and
+/// in formats with an entry for each result, results in a row are one message.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Settled {
     /// Their entries in the list.
@@ -65,7 +65,7 @@ pub struct Settled {
 }
 
 impl Settled {
-    /// The part of a conversation that no later message changes. O(parts).
+    /// Returns the part of a conversation that no later message changes. O(parts).
     pub fn of(conversation: &Conversation<PyText>, measured: &Measured) -> Settled {
         let groups = CutPoints::of(conversation, &Pairs::of(conversation)).groups();
         let Some(last) = groups.last().map(|group| group.start).filter(|start| *start > 0) else {
@@ -80,7 +80,7 @@ impl Settled {
 }
 
 impl Counted {
-    /// The counts of a conversation in `format`. Nothing of it is settled.
+    /// Returns the counts of a conversation in `format`, with nothing settled.
     pub fn of(measured: &Measured, scale: Scale, format: Format) -> Counted {
         Counted {
             format,
@@ -99,7 +99,7 @@ impl Counted {
         self.total.saturating_mul(unscaled).checked_div(self.unscaled).unwrap_or(0)
     }
 
-    /// The counts of a list that begins like this one. `rest` are those from the settled entries on.
+    /// Returns the counts of a longer list. `rest` has the counts from the settled entries on.
     pub fn and(self, rest: Counted) -> Counted {
         let Settled { entries, total, unscaled } = self.settled;
         Counted {
@@ -107,7 +107,7 @@ impl Counted {
             is_valid: self.is_valid && rest.is_valid,
             total: total + rest.total,
             unscaled: unscaled + rest.unscaled,
-            // The first message may have been all that there was.
+            // With no settled entry, `rest` is the whole list, so it knows the beginning.
             beginning: if entries == 0 { rest.beginning } else { self.beginning },
             settled: Settled {
                 entries: entries + rest.settled.entries,
@@ -119,14 +119,14 @@ impl Counted {
     }
 }
 
-/// The messages of a list at one moment, however the list changes meanwhile.
+/// The messages of a list at one moment. Later changes of the list do not affect them.
 #[derive(Debug)]
 pub struct Entries {
-    /// A list of our own, which holds on to them. It only grows.
+    /// Our own list, which keeps the messages alive. It only grows.
     own: Py<PyList>,
     /// The address of each message.
     places: Vec<usize>,
-    /// The host's, where it is too long to be compared on every turn.
+    /// The host's list, if it is too long to be compared on every turn.
     host: Option<Py<PyList>>,
 }
 
@@ -150,12 +150,12 @@ impl Entries {
         self.places.len()
     }
 
-    /// All of them.
+    /// Returns all entries.
     pub fn list<'py>(&self, py: Python<'py>) -> &Bound<'py, PyList> {
         self.own.bind(py)
     }
 
-    /// Takes in what came after them in `list`. O(new entries).
+    /// Appends the messages that follow these entries in `list`. O(new entries).
     ///
     /// # Errors
     /// `MemoryError` if there is no memory for them.
@@ -168,7 +168,7 @@ impl Entries {
         Ok(())
     }
 
-    /// True if `list` begins with them.
+    /// True if `list` begins with these entries.
     pub fn begin(&self, list: &Bound<'_, PyList>) -> bool {
         let Some(end) = self.places.len().checked_sub(1).filter(|end| *end < list.len()) else { return false };
         let same = |index: usize| list.get_item(index).is_ok_and(|entry| place(&entry) == self.places[index]);
@@ -177,10 +177,10 @@ impl Entries {
             && (is_host || list.iter().zip(&self.places).all(|(entry, known)| place(&entry) == *known))
     }
 
-    /// True if only this list and the asking one have its entries. Then no other list will begin with all of them.
+    /// True if the host has dropped the entries: only our list and the check itself still refer to them.
     #[expect(deprecated, reason = "the way that is not deprecated is unsafe")]
     fn are_gone(&self, py: Python<'_>) -> bool {
-        /// This list and the asking one.
+        /// Our list and the reference held by this check.
         const OURS: isize = 2;
         let own = self.own.bind(py);
         let is_ours = |index| own.get_item(index).is_ok_and(|entry| entry.get_refcnt() == OURS);
@@ -189,7 +189,7 @@ impl Entries {
     }
 }
 
-/// Returns indices up to `end`, spread evenly, with the first and the last.
+/// Returns indices up to `end`, spread evenly, including the first and the last.
 fn samples(end: usize, count: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |sample| sample * end / (count - 1))
 }
@@ -203,7 +203,7 @@ struct CountedList {
     counted: Counted,
 }
 
-/// The counts of the last conversations. Shared freely between threads.
+/// The counts of the latest conversations. Threads may share it.
 #[derive(Default)]
 pub struct KnownLists {
     known: Shared<Vec<CountedList>>,
@@ -216,8 +216,8 @@ impl fmt::Debug for KnownLists {
 }
 
 impl KnownLists {
-    /// Returns the entries of `list`, the counts of its first entries, and their number. The cached entry is removed
-    /// until it is stored again. O(new entries), and one pointer for each of the others in a list of bounded length.
+    /// Returns the entries of `list`, the counts of its first entries, and their number. Removes the cached entry until
+    /// it is stored again. O(new entries), and one pointer comparison for each other entry in a list of bounded length.
     ///
     /// # Errors
     /// `MemoryError` if there is no memory for the entries.
@@ -227,7 +227,7 @@ impl KnownLists {
             let count = entries.places.len();
             (entries, Some((counted, count)))
         } else {
-            // All will be read, beside which it costs little to look over the others.
+            // All messages will be read, so checking for dropped conversations costs little beside it.
             self.forget_what_is_gone(py);
             (Entries::none(py), None)
         };
@@ -235,7 +235,7 @@ impl KnownLists {
         Ok((entries, known))
     }
 
-    /// Remembers what was counted of these entries.
+    /// Stores the counts of these entries.
     pub fn remember(&self, entries: Entries, counted: Counted) {
         if entries.places.is_empty() {
             return;
@@ -251,7 +251,8 @@ impl KnownLists {
         drop(oldest);
     }
 
-    /// Compares all messages of every list once more: a compaction may be written into the very list that was counted.
+    /// Makes the next look-up compare every message once, because a compaction may have changed a counted list in
+    /// place.
     pub fn doubt(&self) {
         let mut hosts = Vec::new();
         if let Some(mut known) = self.known.lock() {
@@ -268,7 +269,7 @@ impl KnownLists {
         drop(gone);
     }
 
-    /// Takes out those entries that `list` begins with, and of several the longest.
+    /// Removes and returns the longest entry that `list` begins with.
     fn longest(&self, list: &Bound<'_, PyList>) -> Option<CountedList> {
         let mut known = self.known.lock()?;
         let candidates = known.iter().enumerate().filter(|(_, known)| known.entries.begin(list));

@@ -12,10 +12,10 @@ use crate::parallel;
 use crate::store::compiled;
 use crate::tokens::{CountTokens, TextKind};
 
-/// A text of at least this many bytes is counted on its own thread: about a millisecond of work.
+/// A text of at least this many bytes is counted without the interpreter lock: that takes about a millisecond.
 const WORTH_A_THREAD: usize = 128 * 1024;
 
-/// First and last line where it is lines, how much it is, what it is, and how many errors are in it.
+/// The first and last line if the gap is in lines, its size, its unit, and the number of errors in it.
 type LeftOutParts = (Option<(usize, usize)>, usize, &'static str, usize);
 
 /// The shortened text, `None` if nothing is missing; its kind, its gaps, and its tokens before and after.

@@ -119,7 +119,7 @@ impl PyToolCall {
         self.history.place((self.site().message, self.site().part))
     }
 
-    /// Id, tool and arguments.
+    /// Returns the id, the tool and the arguments.
     fn fields(&self) -> (&str, &str, &str) {
         match self.history.part((self.site().message, self.site().part)) {
             Part::Call { id, name, input } => (id, name, input),

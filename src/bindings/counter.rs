@@ -16,7 +16,7 @@ use crate::ledger::Ledger;
 use crate::shared::once;
 use crate::tokens::{CountTokens, Encoding, Estimate, Exact, NAMED_RATIOS, Precision, TextKind, counter_for_model};
 
-/// From this many bytes on, letting other threads run costs less than it gives.
+/// For texts of at least this many bytes, releasing the interpreter lock is worth its cost.
 const WORTH_RELEASING: usize = 4 * 1024;
 
 /// The constructor of a counter that the class itself makes.
@@ -30,7 +30,7 @@ fn exact(encoding: &str) -> PyResult<Exact> {
     Ok(Exact::new(encoding))
 }
 
-/// A number of Python's, of which the whole ones have no bounds.
+/// Converts a Python number. A whole number may be beyond the range of a float.
 fn number(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     match value.extract::<f64>() {
         Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => Ok(f64::INFINITY),
@@ -38,7 +38,7 @@ fn number(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
 }
 
-/// Runs `work` on `text`; while it is long, other threads run too.
+/// Runs `work` on `text`. If the text is long, other threads can run meanwhile.
 fn aside<R: Send>(py: Python<'_>, text: &PyText, work: impl FnOnce() -> R + Send) -> R {
     if text.len() < WORTH_RELEASING { work() } else { py.detach(work) }
 }
@@ -71,7 +71,7 @@ pub fn count_tokens(text: &Bound<'_, PyAny>, encoding: &str) -> PyResult<usize> 
 #[derive(Debug)]
 pub struct PyTokenCounter {
     pub counting: Arc<Counting>,
-    /// Says what a request counts, in place of the ledger.
+    /// Counts a request instead of the ledger, if it is set.
     formula: Option<Formula>,
     /// The constructor and its arguments, for `pickle`.
     origin: (&'static str, Py<PyTuple>),
@@ -205,7 +205,7 @@ impl PyTokenCounter {
         Ok(self.counting.observe(messages, reported, format, History::of(append_only))?.0)
     }
 
-    /// A counter without what this one has learned from `observe`.
+    /// Pickles the counter without the scale learned by `observe`.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Py<PyTuple>)> {
         let (class, base) = (slf.get_type(), slf.py().get_type::<PyTokenCounter>());
         if !class.is(&base) {
@@ -217,7 +217,7 @@ impl PyTokenCounter {
         Ok((made_by, arguments.clone_ref(slf.py())))
     }
 
-    /// Copies share what was counted and learned: a copy is the counter itself.
+    /// Returns the counter itself, so copies share cached counts and the learned scale.
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
     }

@@ -20,7 +20,7 @@ use crate::tokens::{CountTokens, Learned, TextKind};
 use crate::validity::{OpenCalls, broken, demands_of, validate};
 use crate::wire::{self, Format};
 
-/// A ledger, and what is known of the host's own objects.
+/// A ledger, and the cached facts about the host's objects.
 #[derive(Debug)]
 pub struct Counting {
     pub ledger: Arc<Ledger>,
@@ -37,18 +37,18 @@ impl Counting {
         }
     }
 
-    /// Tells the texts that were seen before what they are.
+    /// Sets the known digest of each text that was seen before.
     pub fn recall(&self, py: Python<'_>, conversation: &Conversation<PyText>) {
         self.identities.recall(py, conversation);
     }
 
-    /// The counts of `messages`. Where the host promises that it only appends, only new messages are read, and messages that
-    /// have to be repaired are noticed.
+    /// Returns the counts of `messages`. If the host promises that it only appends, only new messages are read, and
+    /// those that need a repair are found.
     pub fn count(&self, messages: &Bound<'_, PyAny>, format: Option<Format>, history: History) -> Result<Counted> {
         let counter = self.ledger.now();
         let list = messages.cast::<PyList>().ok().filter(|_| history == History::AppendOnly);
         let Some(list) = list else { return self.measure(messages, format, counter, History::MayChange) };
-        // Taken once: while they are read, code of the host may run and change the list.
+        // One snapshot, because reading may run code of the host that changes the list.
         let (entries, known) = self.promises.take(list).map_err(|error| host_error(&error))?;
         let all = entries.list(messages.py()).clone();
         let of_format = |known: &Counted| format.map_or(!known.is_named, |format| format == known.format);
@@ -68,8 +68,8 @@ impl Counting {
         Ok(now)
     }
 
-    /// The counts of a list that goes on from a counted one. `rest` are its messages from the settled entries on. `None`
-    /// where all has to be read: another scale, messages of another format, or some that cannot be read by themselves.
+    /// Returns the counts of a list that continues a counted one. `rest` has the messages from the settled entries on.
+    /// `None` if all messages must be read: the scale or the format changed, or new messages cannot be read alone.
     pub fn continued(
         &self,
         known: Counted,
@@ -99,12 +99,13 @@ impl Counting {
         Ok(Some(known.and(Counted { is_valid, settled: Settled::of(&conversation, &measured), ..rest })))
     }
 
-    /// Is told that a compaction may be written into a list that was counted.
+    /// Called before a compaction, which may change a counted list in place.
     pub fn compacting(&self) {
         self.promises.doubt();
     }
 
-    /// Learns from a report for `messages`: whether it could be their size, and what the conversation is recognized by.
+    /// Learns from a provider's count of `messages`. Returns if the count is plausible, and the key of the
+    /// conversation.
     pub fn observe(
         &self,
         messages: &Bound<'_, PyAny>,
@@ -154,9 +155,9 @@ impl Counting {
 /// The host's promise about counted messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum History {
-    /// Nothing: any of them may be edited in place.
+    /// No promise: any message may be edited in place.
     MayChange,
-    /// They stay unchanged; new ones come at the end.
+    /// Messages stay unchanged, and new ones are appended.
     AppendOnly,
 }
 

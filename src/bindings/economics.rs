@@ -42,7 +42,7 @@ pub fn plan_cost<'py>(
     Ok(pythonize(prices.py(), &cost)?)
 }
 
-/// Tokens of the messages before the first that a plan changes.
+/// Returns the tokens of the messages before the first one that a plan changes.
 #[pyfunction]
 pub fn unchanged_tokens(plan: &PyPlan, messages: &Bound<'_, PyAny>, counter: &PyTokenCounter) -> PyResult<usize> {
     let plan = &plan.0;
@@ -52,7 +52,7 @@ pub fn unchanged_tokens(plan: &PyPlan, messages: &Bound<'_, PyAny>, counter: &Py
     Ok((0..first.min(conversation.messages.len())).map(|message| measured.message(message)).sum())
 }
 
-/// The cache of a provider over the requests of one session.
+/// The provider's cache during the requests of one session.
 #[pyclass(frozen, name = "PromptCache", module = "ullage._core")]
 #[derive(Debug)]
 pub struct PyPromptCache {

@@ -24,8 +24,8 @@ use crate::planner::SummaryAnswer;
 use crate::store::{Reference, Storing};
 use crate::wire::{Format, rewrite};
 
-/// A shrunk result or none, what must be stored first (reference and content), the tokens saved, and the references that
-/// were believed.
+/// The shrunk result or none, the contents to store first (reference and content), the tokens saved, and the references
+/// that were accepted as ours.
 type ShrunkResult<'py> = (Option<Bound<'py, PyAny>>, Vec<(String, Bound<'py, PyBytes>)>, usize, Vec<String>);
 
 pub fn references(texts: &[String]) -> Result<Vec<Reference>, Error> {
@@ -62,7 +62,7 @@ impl PyEngine {
         Ok(PyEngine { engine, counting, format: format.map(named_format).transpose()? })
     }
 
-    /// Reads messages once, for all that a plan and its outcome need of them.
+    /// Reads messages once, for a plan and everything that follows from it.
     #[pyo3(signature = (messages, *, budget, fixed, pins))]
     #[allow(clippy::needless_pass_by_value)] // A list arrives as a `Vec`.
     fn read(
@@ -77,7 +77,7 @@ impl PyEngine {
             (_, Ok(tuple)) => Some(tuple.to_list()),
             _ => None,
         };
-        // Whatever else it is, the error says so.
+        // If it is not a list of messages, the error says so.
         let engine = slf.get();
         let read = list.as_ref().map_or(messages, |list| list.as_any()).clone();
         let mut pins = indices(&pins)?;
@@ -102,7 +102,7 @@ impl PyEngine {
         Ok(PyReading::new(slf.clone().unbind(), list.unbind(), reading, room(budget, fixed), before, places))
     }
 
-    /// The request for a summary of the messages from `start` to before `end`, as the fields of a `SummaryRequest`.
+    /// Returns the fields of a `SummaryRequest` for the messages from `start` to before `end`.
     #[pyo3(signature = (messages, start, end, *, pins, previous, previous_lines))]
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // As in `plan`.
     fn range_request<'py>(
@@ -122,8 +122,8 @@ impl PyEngine {
         Ok(pythonize(py, &request)?)
     }
 
-    /// Returns the summary of the messages from `start` to before `end`: `text`, or an account without a model for this
-    /// reason.
+    /// Returns the summary of the messages from `start` to before `end`: `text`, or an account written without a model.
+    /// The account states the reason.
     #[pyo3(signature = (messages, start, end, *, pins, previous, previous_lines, text, reason))]
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // As in `plan`.
     fn range_summary<'py>(
@@ -147,7 +147,8 @@ impl PyEngine {
         Ok(pythonize(py, &summary)?)
     }
 
-    /// The report of a compaction that has nothing to do, read from the new messages alone; `None` if there is something.
+    /// Returns the report of a compaction with nothing to do, from the new messages alone; `None` if there is work to
+    /// do.
     #[pyo3(signature = (messages, *, budget, fixed))]
     fn idle<'py>(
         &self,
@@ -243,7 +244,7 @@ impl PyEngine {
         Ok(reading)
     }
 
-    /// The format of messages, and what their provider demands of them.
+    /// Returns the format of messages, and the rules of their provider.
     ///
     /// # Errors
     /// Those of [`demands_of_messages`].
@@ -251,7 +252,7 @@ impl PyEngine {
         PyNode::reading(messages, |node| demands_of_messages(node, self.format))
     }
 
-    /// Reads messages in a format that is known.
+    /// Reads messages in a known format.
     ///
     /// # Errors
     /// Those of [`Engine::read`].

@@ -43,8 +43,8 @@ impl From<Error> for PyErr {
     }
 }
 
-/// Converts an exception of host code while a message was read: an ordinary one becomes the cause of a `MessageError`,
-/// an interrupt stays itself.
+/// Converts an exception that the host's code raised while a message was read. An ordinary exception becomes the cause
+/// of a `MessageError`; an interrupt is passed on.
 fn of_host(raised: PyErr) -> PyErr {
     Python::attach(|py| {
         if !raised.is_instance_of::<PyException>(py) {
@@ -60,7 +60,7 @@ fn settings_error(text: String, problems: Vec<(String, String)>) -> PyErr {
     with_attributes(PolicyError::new_err(text), |value| value.setattr("problems", PyTuple::new(value.py(), problems)?))
 }
 
-/// The error about wrong settings, for what the package reads by itself.
+/// Returns the `PolicyError` about wrong settings that the Python package has read itself.
 #[pyfunction]
 pub fn policy_error(py: Python<'_>, problems: Vec<(String, String)>) -> Bound<'_, PyAny> {
     let problems = problems.into_iter().map(|(path, problem)| SettingProblem { path, problem }).collect();

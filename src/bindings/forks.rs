@@ -10,7 +10,7 @@ use crate::shared;
 
 #[pyfunction]
 fn before_fork() {
-    // The interpreter stays attached: no other thread of it then asks for a lock before the fork.
+    // The interpreter lock stays held, so no other Python thread can take a lock before the fork.
     shared::before_fork();
 }
 
@@ -24,7 +24,7 @@ fn after_fork_in_child() {
     shared::after_fork_in_child();
 }
 
-/// Sleeps without the interpreter, which the thread that forks needs.
+/// Sleeps without the interpreter lock, because the forking thread needs it.
 fn pause(time: Duration) {
     // `None` while the interpreter shuts down.
     if Python::try_attach(|py| py.detach(|| thread::sleep(time))).is_none() {
@@ -32,7 +32,7 @@ fn pause(time: Duration) {
     }
 }
 
-/// Has the interpreter call the hooks at each fork, where its system has forks.
+/// Registers the hooks with the interpreter, if the system has forks.
 pub fn register(py: Python<'_>) -> PyResult<()> {
     shared::pause_by(pause);
     let Some(register) = PyModule::import(py, "os")?.getattr_opt("register_at_fork")? else { return Ok(()) };

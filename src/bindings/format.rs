@@ -14,7 +14,7 @@ pub fn detect_format(messages: &Bound<'_, PyAny>) -> PyResult<&'static str> {
     Ok(PyNode::reading(messages, wire::detect_format)?.name())
 }
 
-/// The format of that public name.
+/// Returns the format with this public name.
 pub fn named_format(name: &str) -> Result<Format, Error> {
     Format::from_name(name).ok_or_else(|| Error::Policy {
         setting: "format".to_owned(),
@@ -22,7 +22,7 @@ pub fn named_format(name: &str) -> Result<Format, Error> {
     })
 }
 
-/// Reads messages in a format, or in the one that is detected. Returns it too.
+/// Reads messages in the named or detected format, and returns the format too.
 ///
 /// # Errors
 /// `Message` or `Conversation` if they match no format.

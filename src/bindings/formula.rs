@@ -1,7 +1,7 @@
-//! The estimate of Cyber-AutoAgent, with the same numbers.
+//! The token estimate of Cyber-AutoAgent, with the same results.
 //!
-//! Characters over a ratio, fifty tokens for each message, and constants for what is beside the messages. Where a
-//! value is not text, its characters are those of Python's own `str`, so only Python can count them.
+//! It divides characters by a ratio, and adds fifty tokens for each message and constants for the system prompt and the
+//! tools. A value that is not text counts as Python's `str` of it, so only Python can count it.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -14,9 +14,9 @@ use crate::wire::{Format, Node};
 
 /// The formula's tokens for the system prompt and the tools, whatever their content.
 const BESIDE_MESSAGES: usize = 8_000 + 3_000;
-/// Role and structure of a message.
+/// Tokens for the role and structure of a message.
 const MESSAGE: usize = 50;
-/// Characters that an image counts as, and that a document counts as in addition to its name.
+/// Characters that an image counts as. A document counts as this and its name.
 const IMAGE: usize = 600;
 const DOCUMENT: usize = 400;
 
@@ -38,7 +38,7 @@ pub struct Formula {
 }
 
 impl Formula {
-    /// The formula of the preset, and what counts a single text by the same ratio.
+    /// Returns the formula of the preset, and the estimate for a single text with the same ratio.
     pub fn preset(name: &str, model: &str) -> CoreResult<(Formula, Estimate)> {
         if name != "cyber-autoagent" {
             return Err(Error::Policy {
@@ -52,10 +52,10 @@ impl Formula {
         Ok((Formula { characters_per_token: ratio }, Estimate::ratio(ratio)?.named(name)))
     }
 
-    /// Applies the formula to a request. O(characters).
+    /// Returns the estimate for a request. O(characters).
     ///
     /// # Errors
-    /// `MessageError` if that is no list of messages, `PolicyError` for a format that is not Bedrock's.
+    /// `MessageError` if it is not a list of messages, `PolicyError` for another format than Bedrock's.
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)] // As Python's int.
     pub fn tokens(self, messages: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<usize> {
         if format.map(named_format).transpose()?.is_some_and(|format| format != Format::Bedrock) {
@@ -76,7 +76,7 @@ impl Formula {
         let mut characters = 0;
         for message in messages.iter().map(PyNode::object) {
             if let Some(content) = field(message, "content")? {
-                // The original counts plain text as nothing, so that it is never too long.
+                // The original counts plain text as nothing, so a request of plain text is never too long.
                 characters +=
                     if content.is_instance_of::<PyString>() { length(&content)? } else { sum(&content, of_block)? };
             }
@@ -128,7 +128,7 @@ fn sum(list: &Bound<'_, PyAny>, each: impl Fn(&Bound<'_, PyAny>) -> PyResult<usi
     list.iter().map(|item| each(&item)).sum()
 }
 
-/// The value of that name, if this is a dict that has one.
+/// Returns the value of a field, if the object is a dict that has it.
 fn field<'py>(value: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     value.cast::<PyDict>().map_or(Ok(None), |dict| dict.get_item(name))
 }
@@ -137,7 +137,7 @@ fn length_of(value: &Bound<'_, PyAny>, name: &str) -> PyResult<usize> {
     field(value, name)?.map_or(Ok(0), |found| length(&found))
 }
 
-/// Characters of Python's `str` of a value.
+/// Returns the number of characters in Python's `str` of a value.
 fn length(value: &Bound<'_, PyAny>) -> PyResult<usize> {
     value.str()?.len()
 }

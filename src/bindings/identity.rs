@@ -1,8 +1,8 @@
-//! Recognizes strings that were seen before by their identity, without reading them.
+//! Recognizes Python strings by identity, without reading them again.
 //!
-//! A Python string never changes, so as long as one is kept alive its place in memory is its name, and its digest can be
-//! remembered under it: a long history is then measured without reading its texts again. A message that is edited in place
-//! holds another string afterwards, so an edit is noticed anyway.
+//! A Python string never changes. While it is kept alive, its address identifies it, and its digest can be cached by
+//! the address. So a long history is counted without reading its texts again. Editing a message in place puts another
+//! string into it, so an edit is still noticed.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,19 +14,19 @@ use super::text::PyText;
 use crate::message::{Conversation, digest_of};
 use crate::shared::Shared;
 
-/// From this many bytes on, looking a string up costs less than its digest.
+/// For strings of at least this many bytes, the look-up is cheaper than the digest.
 const WORTH_KNOWING: usize = 512;
 
-/// Readings after which strings that were not seen again are let go. With two, four conversations that are counted in turn
-/// took twice the time.
+/// Strings that were not seen in this many readings are dropped. With 2 instead of 16, counting four conversations in
+/// turn took twice the time.
 const READINGS_KEPT: u32 = 16;
 
-/// Above this number of bytes, strings that this reading did not use are dropped: their conversations may be gone, and
+/// Above this size, strings that the current reading did not use are dropped. Their conversations may be gone, and
 /// reading that much again takes a few milliseconds.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 struct SeenObjects {
-    /// Keeps the string alive, so that no other takes its place.
+    /// Keeps the string alive, so its address is not reused.
     text: PyBackedStr,
     digest: u128,
     reading: u32,
@@ -34,14 +34,14 @@ struct SeenObjects {
 
 #[derive(Default)]
 struct KnownObject {
-    /// By the address of the text.
+    /// Entries by the address of the text.
     strings: HashMap<usize, SeenObjects, foldhash::fast::RandomState>,
-    /// The size of all entries together.
+    /// Total size of all entries.
     bytes: usize,
     reading: u32,
 }
 
-/// The digests of the long strings of the last readings. Shared freely between threads.
+/// The digests of long strings in the latest readings. Threads may share it.
 #[derive(Default)]
 pub struct Identities {
     known: Shared<KnownObject>,
@@ -54,9 +54,9 @@ impl fmt::Debug for Identities {
 }
 
 impl Identities {
-    /// Tells every long text of `conversation` its digest. O(texts), and O(length) for those not seen before.
+    /// Sets the digest of every long text of `conversation`. O(texts), and O(length) for new texts.
     pub fn recall(&self, py: Python<'_>, conversation: &Conversation<PyText>) {
-        // Strings are let go after the lock: with the last of one goes the host's memory, which is the host's affair.
+        // Strings are dropped after the lock is released, because dropping the last reference frees memory of the host.
         let gone = self.known.lock().map(|mut known| {
             known.reading = known.reading.wrapping_add(1);
             for message in &conversation.messages {
@@ -64,7 +64,7 @@ impl Identities {
                     if let PyText::Backed { text, digest } = text
                         && text.len() >= WORTH_KNOWING
                     {
-                        // A text has one digest, whichever thread computed it first.
+                        // Another thread may have set it first; the digest is the same.
                         let _ = digest.set(known.digest(py, text));
                     }
                 });
@@ -85,7 +85,7 @@ impl KnownObject {
         seen.digest
     }
 
-    /// Removes entries that are no longer kept.
+    /// Removes expired entries and returns their strings.
     fn let_go(&mut self) -> Vec<PyBackedStr> {
         let kept = if self.bytes > MOST_BYTES { 1 } else { READINGS_KEPT };
         if !self.reading.is_multiple_of(kept) {

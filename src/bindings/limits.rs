@@ -1,4 +1,4 @@
-//! The core's limits of models, for `ullage.ModelCatalog`.
+//! The limits of models that the core knows, for `ullage.ModelCatalog`.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -7,7 +7,7 @@ use super::text::PyText;
 use crate::policy::Policy;
 use crate::tokens::{ModelLimits, by_beginning, limits_of_model};
 
-/// Window, limit of the input, limit of the answer.
+/// The window, the input limit and the output limit.
 type Limits = (usize, usize, Option<usize>);
 
 fn plain(limits: ModelLimits) -> Limits {
@@ -31,7 +31,7 @@ pub fn longest_beginning(model: &Bound<'_, PyString>, beginnings: Vec<Bound<'_, 
     by_beginning(&PyText::of(model), &table).copied()
 }
 
-/// The window and the reserve of a policy for such a model.
+/// Returns the window and the reserve of a policy for a model with these limits.
 #[pyfunction]
 #[pyo3(signature = (limits, reserve_output = None))]
 pub fn window_and_reserve(limits: Limits, reserve_output: Option<usize>) -> (usize, usize) {

@@ -1,4 +1,4 @@
-//! Reads the texts that ullage wrote into a conversation.
+//! Reads the notes and marks that ullage wrote into a conversation.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -14,7 +14,7 @@ pub fn removal_note(text: &Bound<'_, PyString>) -> Option<(usize, String)> {
     notes.find(|note| note.messages > 0).map(|note| (note.messages, note.body.to_owned()))
 }
 
-/// True if a text is what a retrieval returned.
+/// True if a text is the output of a retrieval.
 #[pyfunction]
 pub fn is_retrieved(text: &Bound<'_, PyString>) -> bool {
     store::is_retrieved(&PyText::of(text))

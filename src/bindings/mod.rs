@@ -1,9 +1,9 @@
-//! The Python extension module `ullage._core`: names, types and errors. No decision is taken here.
+//! The Python extension module `ullage._core`: names, types and errors. It makes no decisions about messages.
 
-// The docstrings of the stub are in the form that tools for Python read.
+// The docstrings come from the stub, in the form that Python tools read.
 #![allow(clippy::doc_markdown, clippy::doc_lazy_continuation)]
 
-/// The docstring of a name in the stub, see `build.rs`.
+/// Returns the docstring of a name in the stub; see `build.rs`.
 macro_rules! doc {
     ($name:literal) => {
         include_str!(concat!(env!("OUT_DIR"), "/docs/", $name))
@@ -95,7 +95,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // An error that Python raises itself is about no setting, unless it says so.
+        // By default, an error that Python raises is about no setting.
         let py = module.py();
         py.get_type::<PolicyError>().setattr("problems", PyTuple::empty(py))?;
         forks::register(module.py())?;

@@ -23,8 +23,8 @@ use render::render;
 pub struct PyNode<'py>(Bound<'py, PyAny>);
 
 impl<'py> PyNode<'py> {
-    /// Reads an object of the host, or builds others from it. There is no other way to get a node, so no caller can use what
-    /// was read while an attribute raised an exception: then the error is that exception.
+    /// Runs `read`, which reads an object of the host or builds another from it. This is the only way to get a node. If
+    /// an attribute raised an exception meanwhile, the exception is the error, and nothing that was read is used.
     pub fn reading<T, E: From<Error>>(
         object: &Bound<'py, PyAny>,
         read: impl FnOnce(&PyNode<'py>) -> Result<T, E>,
@@ -40,7 +40,7 @@ impl<'py> PyNode<'py> {
     }
 }
 
-/// The Python string of `key`, made once: a dict finds an interned key without hashing it again.
+/// Returns the Python string of `key`, made once. A dict finds an interned key without hashing it again.
 fn name(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
     static NAMES: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
     let names =
@@ -48,7 +48,7 @@ fn name(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
     names[key as usize].bind(py)
 }
 
-/// Returns the value of a look-up, and keeps an exception.
+/// Returns the value of a look-up, and keeps an exception for later.
 fn lookup(value: PyResult<Option<Bound<'_, PyAny>>>) -> Option<Bound<'_, PyAny>> {
     value.unwrap_or_else(|error| {
         pending_exception::keep(error);
@@ -56,8 +56,8 @@ fn lookup(value: PyResult<Option<Bound<'_, PyAny>>>) -> Option<Bound<'_, PyAny>>
     })
 }
 
-/// An attribute, where the object has it. That of a model which computes its fields (pydantic's) is missing too where that
-/// fails: it has more of them than a message needs. Anything else that is raised is kept.
+/// Returns an attribute, if the object has it. A computed field of a pydantic model that fails counts as missing,
+/// because a model has more fields than a message needs. Any other exception is kept for later.
 fn attribute<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
     match object.getattr_opt(name) {
         Err(error) if error.is_instance_of::<PyException>(object.py()) && is_model(object) => None,
@@ -148,7 +148,7 @@ impl Node for PyNode<'_> {
         if PyBackedStr::try_from(string.clone()).is_ok() {
             return None;
         }
-        // Bytes that were not UTF-8 when Python read them are lone surrogates, and come back unchanged.
+        // Bytes that were not UTF-8 when Python decoded them are lone surrogates; encode them back unchanged.
         let encoded = ["surrogateescape", "surrogatepass"]
             .iter()
             .find_map(|errors| string.call_method1("encode", ("utf-8", *errors)).ok())?;
@@ -166,7 +166,7 @@ impl Node for PyNode<'_> {
         if let Ok(bytes) = self.0.cast::<PyBytes>() {
             return Raw(bytes.as_bytes()).read(at, into);
         }
-        // Another thread may change a bytearray, so Python cuts the piece out.
+        // Another thread may change a bytearray, so Python makes the copy.
         let end = at.saturating_add(into.len());
         let (Ok(start), Ok(end)) = (isize::try_from(at), isize::try_from(end)) else { return 0 };
         let piece = self.0.get_item(PySlice::new(self.0.py(), start, end, 1));

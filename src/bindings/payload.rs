@@ -1,4 +1,4 @@
-//! Statistics of large results, for `ullage.adk`.
+//! Statistics about large results, for `ullage.adk`.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::store::Reference;
 use crate::wire::{Bytes, MAX_DEPTH, Node};
 
-/// A result of a tool, read once.
+/// A tool result, read once.
 #[derive(Debug)]
 #[pyclass(frozen, name = "Payload", module = "ullage._core")]
 pub struct PyPayload {
@@ -85,7 +85,7 @@ fn named(name: &str) -> Result<PayloadKind, Error> {
     })
 }
 
-/// The reference of content that came from `tool`, another one for each `salt`.
+/// Returns the reference of content from `tool`, a different one for each `salt`.
 #[pyfunction]
 pub fn reference_of(tool: &str, content: &[u8], salt: Amount) -> String {
     Reference::salted(tool, content, salt.0 as u64).to_string()

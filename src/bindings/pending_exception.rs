@@ -1,8 +1,8 @@
-//! Exceptions that the host's own code raises while messages are read.
+//! Exceptions that the host's code raises while messages are read.
 //!
-//! A node says whether it has a field, and cannot fail. What an attribute raises is kept aside while reading goes on, and is
-//! raised in place of whatever was read: an interrupt ends the program of the host, not a field of its message. An ordinary
-//! exception is raised as the cause of a `MessageError`.
+//! Reading a field of a node cannot fail. If an attribute raises, the exception is kept while reading goes on, and is
+//! raised afterwards instead of a result. An interrupt is raised unchanged, because it ends the host's program. An
+//! ordinary exception is raised as the cause of a `MessageError`.
 
 use std::cell::RefCell;
 
@@ -15,27 +15,27 @@ thread_local! {
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// Keeps the first exception until it is raised.
+/// Keeps the first exception until `take`.
 pub fn keep(error: PyErr) {
     RAISED.with_borrow_mut(|raised| {
         raised.get_or_insert(error);
     });
 }
 
-/// The exception that was kept.
+/// Returns and clears the kept exception.
 pub fn take() -> Option<PyErr> {
     RAISED.take()
 }
 
-/// True if something is kept: then nothing that was read is to be used.
+/// Returns an error if an exception is kept. The values that were read must then not be used.
 ///
 /// # Errors
-/// `Conversation`, which becomes the exception itself in Python.
+/// `Conversation`, which becomes the kept exception in Python.
 pub fn nothing_raised() -> Result<()> {
     if RAISED.with_borrow(Option::is_some) { Err(unusable("its attributes cannot be read")) } else { Ok(()) }
 }
 
-/// An exception of the host while one of its values was read or built. What is no ordinary one is raised as itself.
+/// Converts an exception that the host raised while its value was read or built. An interrupt is raised unchanged.
 pub fn host_error(error: &PyErr) -> Error {
     Python::attach(|py| {
         if !error.is_instance_of::<PyException>(py) {
@@ -45,7 +45,7 @@ pub fn host_error(error: &PyErr) -> Error {
     unusable(error)
 }
 
-/// The error about a value that cannot be used.
+/// Returns the error about a value that cannot be used.
 pub fn unusable(why: impl std::fmt::Display) -> Error {
     Error::Conversation {
         problem: format!("a value of a message cannot be used: {why}"),

@@ -1,4 +1,4 @@
-//! `Plan`: the changes to a conversation, as data.
+//! `Plan`: the planned changes of a conversation, as data.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
@@ -85,7 +85,7 @@ impl PyPlan {
     #[doc = doc!("Plan.from_dict")]
     #[staticmethod]
     fn from_dict(d: &Bound<'_, PyAny>) -> PyResult<PyPlan> {
-        // Read as text, which bounds how deep the data goes: a number of Python may be one that JSON does not hold.
+        // Read as text, which limits the depth and rejects Python numbers that JSON cannot hold.
         let mut text = String::new();
         PyNode::reading(d, |node| node.render(&mut text, Bytes::Stored, MAX_MESSAGE_DEPTH))?;
         let value = serde_json::from_str(&text).map_err(|error| Error::Policy {
@@ -139,14 +139,15 @@ impl PyPlan {
 }
 
 impl PyPlan {
-    /// The messages as the plan was made for them: repaired, where they had to be.
+    /// Returns the messages as the plan saw them: repaired, if they needed a repair.
     fn repaired<'py>(&self, messages: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if self.0.repairs.is_empty() {
             return Ok(messages.clone());
         }
         PyNode::reading(messages, |host| {
             let conversation = wire::read(host, self.0.format)?;
-            // The engine was told the format, or took what all have in common that it may be.
+            // The engine was told the format, or it detected one. An ambiguous list has the rules that all its formats
+            // share.
             for named in [Some(self.0.format), None] {
                 let Ok((_, demands)) = demands_of_messages(host, named) else { continue };
                 let repaired = repair(&conversation, &demands, OpenCalls::Wait);

@@ -9,11 +9,11 @@ use serde_json::Value;
 use super::text::PyText;
 use crate::policy::{Policy, Settings};
 
-/// The most levels that the values of a setting are nested: levels are lists of dicts, and some values in them are
-/// lists.
+/// The maximum depth of a setting's value: levels are lists of dicts, and some values in them are lists.
 const NESTING: usize = 3;
 
-/// Settings by name. The core judges them, so whatever JSON does not have becomes a text that no setting takes.
+/// Returns settings by name. The core checks them, so a value that JSON does not have becomes a text that no setting
+/// accepts.
 fn settings_of(settings: &Bound<'_, PyDict>) -> Settings {
     settings.iter().map(|(name, value)| (text_of(&name), json_of(&value, NESTING))).collect()
 }
@@ -36,7 +36,7 @@ fn json_of(value: &Bound<'_, PyAny>, nesting: usize) -> Value {
     }
 }
 
-/// The list or the dict that a value is.
+/// Returns the value as a JSON list or object, if it is one.
 fn container_of(value: &Bound<'_, PyAny>, nesting: usize) -> Option<Value> {
     let below = nesting.checked_sub(1)?;
     if let Ok(mapping) = value.cast::<PyMapping>() {
@@ -89,7 +89,7 @@ impl PyPolicy {
     }
 
     #[doc = doc!("Policy.from_env")]
-    // The package reads the environment, the core does not.
+    // The Python package reads the environment; the core does not.
     #[staticmethod]
     #[pyo3(signature = (prefix = "ULLAGE_", environ = None))]
     fn from_env<'py>(py: Python<'py>, prefix: &str, environ: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {

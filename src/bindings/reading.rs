@@ -1,4 +1,4 @@
-//! `Reading`: a list of messages that was read once, for all steps of one compaction.
+//! `Reading`: a list of messages, read once for all steps of one compaction.
 
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -23,7 +23,7 @@ use crate::wire::{Format, Rewritten};
 /// Messages that were repaired before they were read.
 #[derive(Debug)]
 pub struct Repaired {
-    /// Number of them.
+    /// Number of repaired messages.
     pub count: usize,
     pub fingerprint: u128,
     /// The repairs.
@@ -34,15 +34,15 @@ pub struct Repaired {
 #[derive(Debug)]
 pub struct PyReading {
     engine: Py<PyEngine>,
-    /// A list of our own, with the host's messages.
+    /// Our own list of the host's messages.
     list: Py<PyList>,
     reading: Reading<PyText>,
     room: Room,
     /// The repaired messages.
     repaired: Option<Repaired>,
-    /// Position of each message in the list whose places an error names; `None` for a message that is not in it.
+    /// Position of each message in the list that errors refer to; `None` for a message that is not in that list.
     places: Vec<Option<usize>>,
-    /// The fingerprint of the messages, once it was asked for.
+    /// The fingerprint of the messages, computed on first use.
     fingerprint: OnceLock<u128>,
 }
 
@@ -58,7 +58,7 @@ impl PyReading {
         PyReading { engine, list, reading, room, repaired, places, fingerprint: OnceLock::new() }
     }
 
-    /// Position of this message in the list whose places an error names.
+    /// Returns the position of a message in the list that errors refer to.
     pub fn place(&self, message: usize) -> Option<usize> {
         self.places.get(message).copied().flatten()
     }
@@ -66,7 +66,7 @@ impl PyReading {
     /// Returns the messages that remain after `plan`.
     ///
     /// # Errors
-    /// `Changed` if it was made for others.
+    /// `Changed` if the plan was made for other messages.
     pub fn rewritten<'py>(&self, py: Python<'py>, plan: &Plan) -> CoreResult<Vec<Rewritten<Bound<'py, PyAny>>>> {
         self.require(plan)?;
         PyNode::reading(self.list.bind(py), |node| rewritten(plan, node, &self.reading.conversation))
@@ -78,7 +78,7 @@ impl PyReading {
         pinned.flat_map(|message| message.span.entries()).collect()
     }
 
-    /// The format of the messages.
+    /// Returns the format of the messages.
     pub fn format(&self) -> Format {
         self.reading.format
     }
@@ -126,7 +126,7 @@ impl PyReading {
         })?;
         plan.repairs = self.repaired.as_ref().map(|repaired| repaired.what.clone()).unwrap_or_default();
         engine.counting.compacting();
-        // It is the same for every plan.
+        // Every plan for these messages has the same fingerprint.
         let _ = self.fingerprint.set(plan.fingerprint);
         Ok(PyPlan(plan))
     }
@@ -176,7 +176,7 @@ impl PyReading {
         Ok(self.rewritten(messages.py(), &plan.0)?.into_iter().map(|entry| entry.value).collect())
     }
 
-    /// Number of messages, before any repair.
+    /// Returns the number of messages before any repair.
     #[getter]
     fn count(&self, py: Python<'_>) -> usize {
         self.repaired.as_ref().map_or_else(|| self.list.bind(py).len(), |repaired| repaired.count)

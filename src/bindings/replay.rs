@@ -58,7 +58,7 @@ impl PyNeeds {
         Ok(PyNeeds { needs, format })
     }
 
-    /// Measures the part of it that is in the messages of a context, and the part in content stored beside it.
+    /// Returns how much of the needs is in the messages of a context, and how much is in content stored beside it.
     fn kept_in<'py>(&self, context: &Bound<'py, PyAny>, stored: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyAny>> {
         let shown = self.coverage(context)?;
         let retention = context.py().detach(|| {
@@ -71,12 +71,12 @@ impl PyNeeds {
         Ok(pythonize(context.py(), &retention)?)
     }
 
-    /// The anchors that are not in the messages of a context.
+    /// Returns the needed anchors that are missing in the messages of a context.
     fn lost(&self, context: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         Ok(self.needs.lost(&self.coverage(context)?).into_iter().map(str::to_owned).collect())
     }
 
-    /// The tokens that a baseline leaves of a history, and how much of what was needed.
+    /// Returns the tokens that a baseline keeps of a history, and how much of the needs.
     #[pyo3(signature = (name, history, counter, budget))]
     fn kept_by<'py>(
         &self,

@@ -1,4 +1,4 @@
-//! Reads stored outputs back, and finds the references to them.
+//! Reads stored outputs back, and finds references to them.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::RangeInclusive;
@@ -46,7 +46,7 @@ pub fn retrieve(
     Ok(py.detach(|| store::retrieve(&reference, content, &request))?)
 }
 
-/// The lines from `first` to `last`, both included.
+/// Returns the lines from `first` to `last`, both included.
 fn range_of_lines(first: &Bound<'_, PyAny>, last: &Bound<'_, PyAny>) -> PyResult<RangeInclusive<usize>> {
     match (first.extract()?, last.extract()?) {
         (Amount(start), Amount(end)) if start > 0 && start <= end => Ok(start..=end),
@@ -95,7 +95,7 @@ pub fn nearest(wanted: &Bound<'_, PyString>, known: Vec<String>) -> Vec<String> 
     store::nearest(&wanted, known.iter().map(String::as_str)).into_iter().map(str::to_owned).collect()
 }
 
-/// Every reference that is in a string anywhere inside `value`: dicts, lists, and objects by their fields.
+/// Returns every reference in any string inside `value`: in dicts, lists, and the fields of objects.
 #[pyfunction]
 pub fn references_in(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     let mut found = BTreeSet::new();
@@ -116,11 +116,11 @@ pub fn references_in(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     Ok(found.iter().map(ToString::to_string).collect())
 }
 
-/// The values that a container holds.
+/// Returns the values in a container.
 fn inside<'py>(object: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     if let Ok(dict) = object.cast::<PyDict>() {
         let mut parts = Vec::with_capacity(2 * dict.len());
-        // A copy of the items: reading an object may run code that changes the dict.
+        // A copy of the items, because reading an object may run code that changes the dict.
         for entry in dict.items().iter() {
             let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = entry.extract()?;
             parts.extend([key, value]);

@@ -54,7 +54,7 @@ impl PyStore {
         Ok(py.detach(|| self.0.delete(&reference))? == Deletion::Deleted)
     }
 
-    // Stated for the stub, which shows numbers.
+    // Written out for the stub, which shows numbers.
     #[pyo3(
         signature = (pattern, *, context = Amount(0), limit = Amount(RETRIEVAL_LIMIT)),
         text_signature = "($self, pattern, *, context=0, limit=20000)"
@@ -89,7 +89,7 @@ impl PyMemoryStore {
         Ok(format!("<MemoryStore: {count} {}>", if count == 1 { "artifact" } else { "artifacts" }))
     }
 
-    /// The stored content by reference, for `copy` and `pickle`.
+    /// Returns the stored content by reference, for `copy` and `pickle`.
     fn __getstate__<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
         let store = &slf.as_super().get().0;
         let listed = store.list()?;
@@ -118,7 +118,7 @@ pub struct PyFileStore {
 }
 
 impl PyFileStore {
-    /// Returns the places of its files.
+    /// Returns the places of the store's files.
     pub fn places(&self) -> Arc<dyn Places> {
         Arc::<FileStore>::clone(&self.store)
     }
@@ -168,12 +168,12 @@ impl PyFileStore {
         Ok(format!("FileStore({folder}{session})"))
     }
 
-    /// The arguments of a store in the same folder, for `copy` and `pickle`.
+    /// Returns the arguments of a store in the same folder, for `copy` and `pickle`.
     fn __getnewargs__(&self, py: Python<'_>) -> (PathBuf, Option<Py<PyString>>, Option<usize>, Option<usize>) {
         (self.folder.clone(), self.session(py), self.retention.0, self.retention.1)
     }
 
-    /// All that a store needs is in its arguments.
+    /// Returns nothing, because the arguments describe the whole store.
     #[staticmethod]
     fn __getstate__() -> Option<()> {
         None
@@ -218,7 +218,7 @@ impl PyFileStore {
     #[doc = doc!("FileStore.clean")]
     #[pyo3(signature = (live, *, spare_own = true))]
     fn clean(&self, py: Python<'_>, live: &Bound<'_, PyAny>, spare_own: bool) -> PyResult<Vec<String>> {
-        // One text would be taken for the texts that its characters are.
+        // A single string would be iterated by its characters.
         let live: Vec<PyText> = match live.cast::<PyString>() {
             Ok(text) => vec![PyText::of(text)],
             Err(_) => {

@@ -1,4 +1,4 @@
-//! Summaries of messages that the host chooses.
+//! Summaries of message ranges that the host chooses.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -14,14 +14,14 @@ use crate::error::Error;
 use crate::message::Conversation;
 use crate::summary::{Removed, SummaryPrompt, body, parts, quoted, request};
 
-/// Removes all of the conversation. `previous` is the body of a note, or any other summary.
+/// Returns a removal of the whole conversation. `previous` is the body of a note, or any other summary.
 fn all<'a>(conversation: &'a Conversation<PyText>, previous: &str) -> Removed<'a, PyText> {
     let everything = std::iter::once(0..conversation.messages.len()).collect();
     let previous = if parts(previous).0.is_empty() { body(previous, &[]) } else { previous.to_owned() };
     Removed::of(conversation, everything, std::iter::once(&*previous))
 }
 
-/// Returns the fields of a `SummaryRequest` for messages that are removed.
+/// Returns the fields of a `SummaryRequest` for removed messages.
 #[pyfunction]
 #[pyo3(signature = (messages, counter, *, format, previous, prompt, max_tokens, input))]
 #[allow(clippy::too_many_arguments)] // One for each keyword of the class that calls it.
@@ -48,7 +48,7 @@ pub fn summary_request<'py>(
     Ok(pythonize(messages.py(), &asked)?)
 }
 
-/// A model's summary that is in a message of its own, where no line of it may pass for one of ours.
+/// Quotes a model's summary for a message of its own, so that no line of it can imitate a line of ullage.
 #[pyfunction]
 pub fn quoted_summary(text: &Bound<'_, PyString>) -> String {
     quoted(&PyText::of(text))

@@ -1,4 +1,4 @@
-//! Python strings, borrowed.
+//! Borrows the text of Python strings.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -9,22 +9,22 @@ use pyo3::types::PyString;
 
 use crate::message::{Text, digest_of};
 
-/// A string of the host: its own memory where that is UTF-8, a copy of ours where it was rendered or is not.
+/// A string of the host: its own memory if that is UTF-8, else a copy.
 #[derive(Debug)]
 pub enum PyText {
-    /// The memory of the Python string, which the value keeps alive.
+    /// Memory of the Python string, which this value keeps alive.
     Backed {
         /// The string.
         text: PyBackedStr,
-        /// Its digest, where it is known: see [`Identities`](super::identity::Identities).
+        /// Its digest, if it is known: see [`Identities`](super::identity::Identities).
         digest: OnceLock<u128>,
     },
-    /// Our own.
+    /// Our own copy.
     Owned(String),
 }
 
 impl PyText {
-    /// The text of a Python string. O(1) for ASCII. Lone surrogates, which are not text in any encoding, are replaced.
+    /// Returns the text of a Python string. O(1) for ASCII. Lone surrogates, which no encoding allows, are replaced.
     pub fn of(string: &Bound<'_, PyString>) -> PyText {
         match PyBackedStr::try_from(string.clone()) {
             Ok(text) => PyText::Backed { text, digest: OnceLock::new() },
@@ -33,7 +33,7 @@ impl PyText {
     }
 }
 
-/// The text with U+FFFD for each lone surrogate. Python's own way through UTF-8 would make three of each.
+/// Returns the text with one U+FFFD for each lone surrogate. Python's own conversion would write three.
 fn replace_surrogates(string: &Bound<'_, PyString>) -> String {
     let replaced = string
         .call_method1("encode", ("utf-16-le", "surrogatepass"))
@@ -56,7 +56,8 @@ impl Deref for PyText {
 impl Text for PyText {
     fn digest(&self) -> u128 {
         match self {
-            // Made before the cell is touched: a fork may come while another thread makes it (see `shared::once`).
+            // Computed before the cell is touched, because a fork may come while another thread fills it (see
+            // `shared::once`).
             PyText::Backed { text, digest } => digest.get().copied().unwrap_or_else(|| {
                 let made = digest_of(text);
                 let _ = digest.set(made); // Another thread's is the same.

@@ -1,4 +1,4 @@
-//! `TranscriptFile`: the log of a conversation as lines; `ullage.transcript` makes messages of them.
+//! `TranscriptFile`: the lines of a conversation's log. `ullage.transcript` turns them into messages.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use crate::error::Error;
 use crate::store::{Flush, Line, Locking, OpenedTranscript, Transcript};
 
-/// A log, its lines and whether each is whole, and what is said of those that are not.
+/// A log, its lines with a flag for complete ones, and the messages about incomplete ones.
 type Contents = (PyTranscriptFile, Vec<(String, bool)>, Vec<String>);
 
 #[pyclass(frozen, name = "TranscriptFile", module = "ullage._core")]

@@ -10,15 +10,15 @@ use crate::message::Conversation;
 use crate::validity::{OpenCalls, demands_of, provider_says, repair as mend, shared_demands, validate as judge};
 use crate::wire::{self, Format, Node};
 
-/// Rule, message, block, problem, remedy, and what the provider says.
+/// The rule, the message, the block, the problem, the remedy, and the provider's own error text.
 type PyViolation = (&'static str, usize, Option<usize>, String, String, &'static str);
-/// Rule, message, and what was done.
+/// The rule, the message, and the repair.
 type PyRepair = (&'static str, usize, String);
 
-/// The rule that a message breaks which cannot be read at all.
+/// The rule that a message breaks if it cannot be read at all.
 const READABLE: &str = "readable-message";
 
-/// A conversation, its format, and the rules of its provider. If the format is ambiguous, the rules of all possible
+/// A conversation, its format, and the rules of its provider. An ambiguous format has the rules of all possible
 /// formats.
 struct ReadConversation<T> {
     conversation: Conversation<T>,

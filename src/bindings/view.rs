@@ -1,4 +1,4 @@
-//! `View`: the part of a growing history of Python objects that a model sees.
+//! `View`: the messages that a model sees of a growing history of Python objects.
 
 mod contents;
 mod history;
@@ -37,17 +37,17 @@ use known::{Histories, KnownHistory, Ready, Shows};
 pub use request::PyViewRequest;
 use request::{Due, outputs};
 
-/// The newest calls without a result are pinned: as many as an agent waits for at a time, such as approvals and
-/// long-running tools. Older calls were interrupted, and will not get a result.
+/// This many of the newest calls without a result are pinned: an agent may wait for approvals and long-running tools.
+/// Older calls were interrupted, and will not get a result.
 const AWAITED: usize = 8;
 
 #[pyclass(frozen, name = "View", module = "ullage._core")]
 pub struct PyView {
     engine: Py<PyEngine>,
     view: Locked<View<Made>>,
-    /// Compactions so far.
+    /// Number of compactions so far.
     compactions: AtomicUsize,
-    /// True if the view was restored and no request has shown yet that it belongs to this history.
+    /// True if the view was restored and no request has confirmed that it belongs to this history.
     is_unproven: AtomicBool,
     histories: Histories,
     /// The last request.
@@ -91,7 +91,7 @@ impl PyView {
     }
 
     /// Returns the request for a history that continues the last one, if it needs neither repair nor compaction; `None`
-    /// if that is not known without reading everything.
+    /// if the whole history must be read to know.
     #[pyo3(signature = (history, *, budget, fixed))]
     fn next(&self, history: &Bound<'_, PyAny>, budget: Option<Amount>, fixed: usize) -> PyResult<Option<Py<PyList>>> {
         let Ok(history) = history.cast::<PyList>() else { return Ok(None) };
@@ -191,7 +191,7 @@ impl PyView {
         self.view.lock().set_ceiling(ceiling);
     }
 
-    /// Tokens of the messages of the last request.
+    /// Returns the tokens of the last request's messages.
     #[getter]
     fn sent(&self) -> Option<usize> {
         self.sent.lock().map(|sent| sent.total)
@@ -251,7 +251,7 @@ impl PyView {
         Ok(is_idle.then(|| Ready { entries: history.len(), counted: size, ..ready }))
     }
 
-    /// Reads the new messages of a history. Returns the reading if it is of the whole history.
+    /// Reads the new messages of a history. Returns the reading if it covers the whole history.
     fn read(&self, known: &mut KnownHistory, history: &Bound<'_, PyList>) -> PyResult<Option<Reading<PyText>>> {
         let engine = self.engine.get();
         let count = known.prefixes.len();
@@ -293,7 +293,7 @@ impl PyView {
         let mut forgotten = None;
         let Compaction { pieces, left: unscaled, .. } = {
             let mut view = own.view.lock();
-            // A conversation that begins again is the same one.
+            // A conversation that starts over is still the same conversation.
             if own.is_unproven.load(Ordering::Acquire) && known.is_answered && view.is_of_another(&prefixes) {
                 return Err(of_another().into());
             }
@@ -302,7 +302,7 @@ impl PyView {
             let view::Request { compaction, is_cut } = view.request(room.budget, &prefixes, asked);
             if is_cut && is_sent {
                 forgotten = Some(view.compacted(room.budget, compaction.clone(), &prefixes));
-                // Remembered requests may have another compaction of the same history.
+                // A remembered request may show another compaction of the same history.
                 compactions = own.compactions.fetch_add(1, Ordering::AcqRel) + 1;
             }
             compaction
@@ -325,7 +325,7 @@ impl PyView {
             let entries = PyNode::reading(&list, rewrite)?;
             awaited = open_calls(&reading.conversation, &repaired.changes, &entries);
             is_made = entries.iter().map(|entry| !entry.is_same).collect();
-            // Later messages decide which of several calls with one id gets a result.
+            // If several calls share an id, later messages decide which of them gets a result.
             is_lasting &= Pairs::of(&reading.conversation).repeated().is_empty();
             repairs = repaired.repairs.into_iter().map(|done| done.what).collect();
             units = units.repaired(outputs(entries));
@@ -352,7 +352,7 @@ impl PyView {
         if is_sent {
             *own.sent.lock() = Some(counted);
         }
-        // A request that is compacted next is not continued.
+        // A request that will be compacted is not continued.
         if is_sent && !is_due && is_lasting {
             let shows = Shows { budget: room.budget, left: unscaled, compactions };
             known.keep(shows, &units, &list, counted);
@@ -371,7 +371,7 @@ impl PyView {
         Ok(PyViewRequest { list, repairs, tokens: counted.total, due: due.transpose()? })
     }
 
-    /// The counts of a request.
+    /// Returns the counts of a request.
     fn count(&self, py: Python<'_>, reading: &Reading<PyText>) -> Counted {
         let counter = self.engine.get().counting.ledger.now();
         let measured = py.detach(|| counter.measure(&reading.conversation));
@@ -380,14 +380,14 @@ impl PyView {
     }
 }
 
-/// True if requests with these budgets have the same compactions.
+/// True if requests with these budgets share their compactions.
 #[pyfunction]
 pub fn share_compactions(one: Amount, other: Amount) -> bool {
     view::share_compactions(Some(one.0), Some(other.0))
 }
 
-/// Returns the messages with waiting calls, and their placeholder answers, which each request has until the real answer
-/// comes.
+/// Returns the messages with waiting calls, and their placeholder results. Each request has them until the real result
+/// arrives.
 fn waiting(conversation: &Conversation<PyText>, awaited: &[usize], is_made: &[bool]) -> Vec<usize> {
     let mut messages: Vec<usize> = awaited.iter().filter_map(|place| conversation.message_of(*place)).collect();
     if !messages.is_empty() {
@@ -399,7 +399,7 @@ fn waiting(conversation: &Conversation<PyText>, awaited: &[usize], is_made: &[bo
     messages
 }
 
-/// Returns the positions, in a repaired list, of the newest calls that were answered only by the repair.
+/// Returns the positions, in a repaired list, of the newest calls whose only result came from the repair.
 fn open_calls(
     conversation: &Conversation<PyText>,
     changes: &[Change<'_>],

@@ -1,10 +1,10 @@
-//! Python's whole numbers, which have no bounds.
+//! Python integers, which have no bounds.
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};
 
-/// A number that means an amount: what is below zero counts as zero, and what is beyond the machine as its largest.
+/// An amount. A negative number counts as zero, and a number that is too large as the largest possible.
 #[derive(Debug, Clone, Copy)]
 pub struct Amount(pub usize);
 

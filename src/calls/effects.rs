@@ -1,4 +1,4 @@
-//! Guesses the effect of a command or tool from the words in it.
+//! Guesses what a command or tool does from the words in it.
 
 /// Programs and subcommands that check something.
 const TESTS: [&str; 22] = [
@@ -34,7 +34,7 @@ const EFFECTS: [&str; 43] = [
     "send", "stash", "tag", "transfer", "update", "upgrade",
 ];
 
-/// Words of a command that are looked at: the program and its subcommands.
+/// The number of words of a command that are checked: the program and its subcommands.
 const WORDS: usize = 4;
 
 /// True for a command that runs tests, a linter or a build.
@@ -42,12 +42,12 @@ pub fn is_test(command: &str) -> bool {
     any_word(command, &TESTS)
 }
 
-/// True for a command, or the words of a tool's name, that changes something.
+/// True if a command, or a tool with these words in its name, changes something.
 pub fn takes_effect(command: &str) -> bool {
     any_word(command, &EFFECTS)
 }
 
-/// True if one of the first words of a command in a line of several is one of these.
+/// True if one of the first words of any command in a line is in `words`.
 fn any_word(command: &str, words: &[&str]) -> bool {
     let commands = command.split(['\n', ';', '|', '&']);
     let mut first = commands.flat_map(|command| command.split_whitespace().take(WORDS));

@@ -1,6 +1,7 @@
-//! Reads what a tool call says about files: the file, the text that it writes and the text that it replaces; and its outcome.
+//! Reads what a tool call says about a file: its path, the text that is written, the text that is replaced, and the
+//! outcome.
 //!
-//! The names of the arguments decide, because the tools of most agents share them. The name of the tool never does.
+//! The names of the arguments decide, because most agents' tools share them. The name of the tool does not matter.
 
 mod effects;
 mod outcome;
@@ -15,7 +16,7 @@ pub use outcome::{failed, has_failed, outcome, outcome_of};
 pub use tasks::{Task, TaskListUse, Tasks};
 pub use texts::{ArgumentString, ArgumentText, Sense, long_strings, texts};
 
-/// Arguments that name the file a call is about.
+/// Arguments that hold the path of a file.
 const PATHS: [&str; 10] = [
     "file_path",
     "path",
@@ -32,7 +33,7 @@ const PATHS: [&str; 10] = [
 /// Arguments of a search. Its result covers many files, whatever its path.
 const SEARCHES: [&str; 5] = ["pattern", "query", "regex", "glob", "search"];
 
-/// Arguments that hold what is written.
+/// Arguments that hold the written text.
 const WRITTEN: [&str; 10] = [
     "new_string",
     "new_str",
@@ -46,62 +47,62 @@ const WRITTEN: [&str; 10] = [
     "new_source",
 ];
 
-/// Those that hold a whole file, unless another argument says where they go.
+/// Arguments that hold a whole file, unless another argument names a place in the file.
 const CONTENTS: [&str; 3] = ["content", "contents", "file_text"];
 
-/// Parts of the names of arguments that say so.
+/// Parts of the names of arguments that name a place in the file.
 const PLACES: [&str; 5] = ["insert", "line", "append", "mode", "offset"];
 
-/// Arguments that hold what is replaced.
+/// Arguments that hold the replaced text.
 const REPLACED: [&str; 6] = ["old_string", "old_str", "old_text", "oldString", "oldText", "search_string"];
 
 /// Arguments that hold several edits of one call.
 const EDITS: [&str; 3] = ["edits", "changes", "replacements"];
 
-/// Arguments that hold a command line, or a query: what a model wrote in a language of its tool.
+/// Arguments that hold a command line, a query or a script.
 const COMMANDS: [&str; 6] = ["command", "cmd", "script", "code", "query", "sql"];
 
 /// The argument of Claude Code's shell tool that describes a command.
 const DESCRIPTION: &str = "description";
 
-/// Commands that print a file as it is, where the last word is its path.
+/// Commands that print a file unchanged, with the path as the last word.
 const PRINTERS: [&str; 7] = ["cat", "head", "tail", "sed", "nl", "less", "bat"];
 
-/// Characters of an argument in a title, enough to distinguish two commands.
+/// Length of an argument in a title, in characters: enough to distinguish two commands.
 const TITLE: usize = 60;
 
 /// The facts that a call states.
 #[derive(Debug, Default)]
 pub struct Call {
-    /// The file that it is about, if it is about one.
+    /// The file that the call is about, if any.
     pub path: Option<String>,
     /// Text that the call writes into the file.
     pub written: Vec<String>,
-    /// Text that it replaces.
+    /// Text that the call replaces in the file.
     pub replaced: Vec<String>,
-    /// Extent of the file that it writes.
+    /// The extent of the file that the call writes.
     pub writing: WriteExtent,
-    /// Its most telling argument, short.
+    /// The argument that says most about the call, shortened.
     pub about: String,
-    /// The command line or query that it runs, if it runs one.
+    /// The command line or query that the call runs, if any.
     pub command: Option<String>,
-    /// The model's own words about that command; empty if there are none.
+    /// The model's own description of that command; empty if there is none.
     pub description: String,
 }
 
 /// The extent of a file that a call writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WriteExtent {
-    /// No known effect.
+    /// Writes nothing, or it is not known.
     #[default]
     Nothing,
-    /// Some of it.
+    /// Writes a part of the file.
     Part,
-    /// All of it.
+    /// Writes the whole file.
     Whole,
 }
 
-/// Reads the arguments of a call; no effect if they are not an object. O(length).
+/// Reads the arguments of a call. If they are not an object, the call has no known effect. O(length).
 pub fn read(input: &str) -> Call {
     let Ok(Value::Object(mut arguments)) = serde_json::from_str(input) else { return Call::default() };
     let mut call = Call { about: about(&arguments), ..Call::default() };
@@ -161,7 +162,7 @@ fn command(arguments: &Map<String, Value>) -> Option<&str> {
     COMMANDS.iter().find_map(|name| arguments.get(*name)?.as_str())
 }
 
-/// The file that a command prints, if that is all it does.
+/// Returns the file that a command prints, if it does nothing else.
 fn printed(command: &str) -> Option<String> {
     let is_plain = !command.contains(['|', '>', '<', '&', ';', '\n', '*', '$', '`']);
     let mut words = command.split_whitespace();

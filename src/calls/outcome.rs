@@ -1,7 +1,7 @@
 //! Decides if a call failed, for every stage, summary and adapter.
 //!
-//! A result may declare its outcome (`is_error`, `status`), state it in the fields of JSON, or state it in words. A result
-//! that does none of these has an unknown outcome, so nobody takes silence for success.
+//! A result may declare its outcome (`is_error`, `status`), state it in the fields of JSON, or state it in words.
+//! Otherwise its outcome is unknown, so a silent result does not count as a success.
 
 use regex::Regex;
 use serde_json::Value;
@@ -10,10 +10,10 @@ use crate::compress::reports_own_failure;
 use crate::message::{Outcome, Part, Text};
 use crate::shared::Lazy;
 
-/// Bytes at either end of an output in which it says that it failed.
+/// Bytes at each end of an output that are searched for a failure.
 const ENDS: usize = 2_000;
 
-/// Beginnings of outputs that say that a call failed, in lower case.
+/// Beginnings of outputs of failed calls, in lower case.
 const BEGINNINGS: [&str; 12] = [
     "error",
     "<tool_use_error>",
@@ -29,30 +29,30 @@ const BEGINNINGS: [&str; 12] = [
     "no such",
 ];
 
-/// Values after such a word that mean that nothing failed.
+/// Values after the word "errors" and the like that mean that nothing failed.
 const NOTHING: [&str; 5] = ["0", "none", "nothing", "null", "false"];
 
 /// Phrases in the first line of a short shell output that mean that the command failed.
 const SHELL: [&str; 5] =
     ["command not found", "no such file or directory", "permission denied", "not found", "cannot "];
 
-/// An output longer than this says more than that it failed.
+/// A longer output says more than that the command failed.
 const SHORT: usize = 400;
 
 /// Bytes of the first line that are read.
 const LINE: usize = 160;
 
-/// Longer JSON is judged by how it begins: an answer of a tool that says how it went is short.
+/// Only the beginning of longer JSON is checked: a tool that reports its outcome gives a short answer.
 const LONGEST_JSON: usize = 1 << 16;
 
-/// Maximum depth at which an answer within an answer is looked for.
+/// Maximum depth at which an answer inside an answer is searched.
 const DEEPEST: usize = 6;
 
-/// Fields that frame another answer, and those that may hold one beside other things.
+/// Fields that contain another answer. The last ones may also hold other things.
 const FRAMES: [&str; 5] = ["value", "result", "output", "content", "text"];
 const DATA: &str = "data";
 
-/// Fields with words for people.
+/// Fields with a text for people.
 const WORDS: [&str; 6] = ["message", "msg", "detail", "details", "status", "stdout"];
 
 /// Types of the AI SDK's outputs that are not a success.
@@ -61,7 +61,7 @@ const FAILED_TYPES: [&str; 3] = ["error-text", "error-json", "execution-denied"]
 const FAILED_STATUS: [&str; 3] = ["error", "failed", "failure"];
 const GOOD_STATUS: [&str; 7] = ["ok", "success", "successful", "succeeded", "done", "completed", "complete"];
 
-/// Bytes of words that are read for success: a sentence or two. What comes after is of the file.
+/// Bytes of text that are searched for success: a sentence or two. Text after that is mostly a file's content.
 const READ: usize = 300;
 
 /// Beginning of the preview of an output that is stored elsewhere. The rest of the output is unknown.
@@ -87,7 +87,7 @@ static NONE_FAILED: Lazy<Regex> =
 static FAILING_LINE: Lazy<Regex> = Lazy::new(|| {
     regex(r"(?im)^[^\w\n]*(?:error|failed|failure|exception|traceback|fatal|cannot|could not|denied|permission)\b")
 });
-/// The first line of a diff, as tools give it back.
+/// The first line of a diff in a tool's output.
 static DIFF: Lazy<Regex> = Lazy::new(|| regex(r"(?m)^(?:@@ |--- |\+\+\+ |diff |Index: |[+-][^\n]*\n[+-])"));
 
 fn regex(pattern: &str) -> Regex {
@@ -99,13 +99,13 @@ pub fn failed(text: &str) -> bool {
     Evidence::of(text).failed
 }
 
-/// Returns the outcome that a text result states. `path` is the file that the call was about: words in its name say nothing
-/// about the outcome. O(length).
+/// Returns the outcome that a text result states. `path` is the file that the call was about; words in the file's name
+/// say nothing about the outcome. O(length).
 pub fn outcome(text: &str, path: Option<&str>) -> Outcome {
     Evidence::of(text).outcome(path)
 }
 
-/// Returns the outcome that a result states: by declaration first, then by its texts; see [`outcome`].
+/// Returns the outcome that a result states: first by a declaration, then by its texts; see [`outcome`].
 pub fn outcome_of<T: Text>(result: &Part<T>, path: Option<&str>) -> Outcome {
     let Part::Result { outcome: declared, items, .. } = result else { return Outcome::Unknown };
     let mut evidence = Evidence::default();
@@ -126,7 +126,7 @@ pub fn has_failed<T: Text>(result: &Part<T>) -> bool {
 #[derive(Default)]
 struct Evidence {
     failed: bool,
-    /// Something else than success may have come of it.
+    /// True if the outcome may be something else than success.
     doubtful: bool,
     good: bool,
     words: String,
@@ -147,7 +147,8 @@ impl Evidence {
         }
     }
 
-    /// Takes in a text. In a frame it is what the tool says; elsewhere it is of something that the tool found.
+    /// Adds the evidence in a text. A framed text is the tool's own statement; any other text is content that the tool
+    /// found.
     fn read(&mut self, text: &str, depth: usize, framed: bool) {
         let trimmed = text.trim();
         if (trimmed.starts_with(['{', '[']) || matches!(trimmed, "true" | "false"))
@@ -235,7 +236,7 @@ impl Evidence {
     }
 }
 
-/// True if a field with the name of an error holds none.
+/// True if an error field holds no error.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -250,7 +251,7 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// True if an output in words says that its call failed: in its first line, or near either end, where programs report their
+/// True if a plain text says that its call failed: in its first line, or near either end, where programs report their
 /// own failures. O(1).
 fn says_failure(text: &str) -> bool {
     let text = text.trim();
@@ -272,7 +273,7 @@ fn says_failure(text: &str) -> bool {
         || reports_own_failure(tail)
 }
 
-/// True if words say that something was done.
+/// True if a text says that something was done.
 fn sounds_good(words: &str, path: Option<&str>) -> bool {
     let words = match path {
         Some(path) if !path.is_empty() => &without(path, words),

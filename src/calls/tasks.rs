@@ -1,4 +1,5 @@
-//! The list of tasks that an agent keeps by its calls: whole lists, and calls that add or change one task.
+//! Follows the task list that an agent keeps by tool calls: calls with a whole list, and calls that add or change one
+//! task.
 
 use serde_json::{Map, Value};
 
@@ -11,12 +12,12 @@ const TEXTS: [&str; 7] = ["content", "subject", "title", "task", "step", "text",
 /// Fields that hold the number of a task.
 const NUMBERS: [&str; 4] = ["taskId", "task_id", "id", "todo_id"];
 
-/// Words in the names of tools that keep a list, and in those that add to one or change a task of it.
+/// Words in the names of tools that keep a list, and of tools that add or change one task.
 const TOOLS: [&str; 3] = ["todo", "task", "plan"];
 const ADDING: [&str; 2] = ["create", "add"];
 const CHANGING: [&str; 2] = ["update", "complete"];
 
-/// States of a task that is done, and of one that no longer counts.
+/// States of a finished task, and of a task that no longer counts.
 const DONE: [&str; 3] = ["completed", "complete", "done"];
 const DELETED: [&str; 3] = ["deleted", "cancelled", "canceled"];
 
@@ -25,7 +26,7 @@ const DELETED: [&str; 3] = ["deleted", "cancelled", "canceled"];
 pub struct Task {
     /// Text of the task.
     pub text: String,
-    /// Its state in the words of the call; empty where it has none.
+    /// The state in the words of the call; empty if there is none.
     pub status: String,
 }
 
@@ -36,7 +37,7 @@ impl Task {
     }
 }
 
-/// The way in which a call speaks about a list of tasks.
+/// The part of a task list that a call is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskListUse {
     /// Nothing.
@@ -47,20 +48,20 @@ pub enum TaskListUse {
     List,
 }
 
-/// The tasks of an agent, as its calls leave them.
+/// The tasks of an agent after the calls so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tasks {
     list: Vec<Task>,
 }
 
 impl Tasks {
-    /// True for a tool that may keep a list, so that its arguments are worth reading.
+    /// True if a tool may keep a list, so its arguments are worth reading.
     pub fn may_keep(tool: &str) -> bool {
         let tool = tool.to_ascii_lowercase();
         TOOLS.iter().any(|word| tool.contains(word))
     }
 
-    /// Follows a call.
+    /// Applies a call to the tasks.
     pub fn follow(&mut self, tool: &str, input: &str) -> TaskListUse {
         if !Tasks::may_keep(tool) {
             return TaskListUse::Nothing;
@@ -86,12 +87,12 @@ impl Tasks {
         if is_told { TaskListUse::Task } else { TaskListUse::Nothing }
     }
 
-    /// The tasks that are not deleted, in their order.
+    /// Returns the tasks that are not deleted, in order.
     pub fn all(&self) -> impl Iterator<Item = &Task> {
         self.list.iter().filter(|task| !DELETED.contains(&&*task.status))
     }
 
-    /// Tasks that were added one by one are numbered from 1 on.
+    /// Applies a change of one task. Tasks that were added one by one are numbered from 1.
     fn change(&mut self, input: &Map<String, Value>) -> bool {
         let number = NUMBERS.iter().find_map(|name| match input.get(*name)? {
             Value::Number(number) => usize::try_from(number.as_u64()?).ok(),

@@ -1,4 +1,4 @@
-//! The texts in the arguments of a call, and their places, so that one can be replaced and the rest stays unchanged.
+//! Finds the texts in a call's arguments and their places, so that one can be replaced while the rest stays unchanged.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,23 +9,23 @@ use serde_json::value::RawValue;
 use super::{EDITS, REPLACED, WRITTEN};
 use crate::wire::Step;
 
-/// The role of a text in the arguments of a call, for its file.
+/// What a call does with a text in its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sense {
-    /// It is written into the file.
+    /// Writes it into the file.
     Written,
-    /// It goes out of the file.
+    /// Replaces it in the file.
     Replaced,
 }
 
 /// A text in the arguments of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentText {
-    /// The way to it.
+    /// The path to the text in the arguments.
     pub steps: Vec<Step>,
     /// Its range in the arguments as JSON, including the quotes.
     pub literal: Range<usize>,
-    /// Its role for the file.
+    /// What the call does with it.
     pub sense: Sense,
     /// The text.
     pub text: String,
@@ -45,7 +45,7 @@ pub fn texts(input: &str) -> Vec<ArgumentText> {
 /// Any string in the arguments of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentString {
-    /// The way to it.
+    /// The path to the string in the arguments.
     pub steps: Vec<Step>,
     /// Its range in the arguments as JSON, including the quotes.
     pub literal: Range<usize>,
@@ -62,7 +62,7 @@ pub fn long_strings(input: &str, least: usize) -> Vec<ArgumentString> {
 }
 
 fn find_strings(value: &RawValue, input: &str, least: usize, steps: &mut Vec<Step>, found: &mut Vec<ArgumentString>) {
-    /// Nobody nests arguments deeper.
+    /// Maximum nesting. No tool nests arguments deeper.
     const DEEPEST: usize = 16;
     let raw = value.get();
     if raw.len() < least || steps.len() == DEEPEST {
@@ -70,7 +70,7 @@ fn find_strings(value: &RawValue, input: &str, least: usize, steps: &mut Vec<Ste
     }
     match raw.as_bytes()[0] {
         b'"' if !steps.is_empty() => {
-            // A raw value is a piece of what it was read from.
+            // A raw value is a slice of the text it was parsed from.
             let start = raw.as_ptr() as usize - input.as_ptr() as usize;
             found.push(ArgumentString { steps: steps.clone(), literal: start..start + raw.len() });
         }
@@ -107,14 +107,14 @@ impl Finder<'_> {
             _ => return,
         };
         let Ok(text) = serde_json::from_str::<String>(value.get()) else { return };
-        // A raw value is a piece of what it was read from.
+        // A raw value is a slice of the text it was parsed from.
         let start = value.get().as_ptr() as usize - self.input.as_ptr() as usize;
         let steps = before.iter().cloned().chain([Step::Field(name.to_owned())]).collect();
         self.texts.push(ArgumentText { steps, literal: start..start + value.get().len(), sense, text });
     }
 }
 
-/// States if an object is all arguments, or one of several edits among them.
+/// The level of an object: all arguments, or one of several edits among them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
     Call,

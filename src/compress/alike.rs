@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-/// Without a budget, this many similar failures are kept, and the others are counted: enough to see what their values
-/// have in common.
+/// Without a budget, this many similar failures are kept and the others are counted. That is enough to see what their
+/// values have in common.
 pub(super) const MOST_ALIKE: usize = 20;
 
 /// Counts failures by what they have in common.
@@ -15,9 +15,9 @@ pub(super) struct Alike {
 }
 
 impl Alike {
-    /// True if this is one of the first failures of its kind. O(1).
+    /// True if this is one of the first failures of its shape. O(1).
     pub(super) fn is_example(&mut self, said: &str) -> bool {
-        /// Bytes that are looked at: what failed is said first.
+        /// Bytes that are compared. A failure is named at the beginning.
         const FRONT: usize = 400;
         let times = self.seen.entry(shape(&said.as_bytes()[..said.len().min(FRONT)])).or_default();
         *times += 1;
@@ -25,8 +25,8 @@ impl Alike {
     }
 }
 
-/// Returns a hash of the line without its numbers, ids and values. If two shapes collide, a sample is lost; failures
-/// are still counted.
+/// Returns a hash of the line without its numbers, ids and values. If two shapes collide, an example is lost, but the
+/// failures are still counted.
 pub(super) fn shape(line: &[u8]) -> u64 {
     let (mut shape, mut word, mut holds_digit, mut is_value) = (0, 0, false, false);
     for byte in line {
@@ -35,7 +35,8 @@ pub(super) fn shape(line: &[u8]) -> u64 {
             word = mix(word, *byte);
             continue;
         }
-        // A word with a digit in it is a number, a time, an id; a value such as that of `user=alice` says which, not what.
+        // A word with a digit is a number, a time or an id. A value such as the one in `user=alice` says which one, not
+        // what.
         shape = mix(if holds_digit || is_value { shape } else { shape ^ word }, *byte);
         is_value = match byte {
             b'=' => true,
@@ -47,7 +48,7 @@ pub(super) fn shape(line: &[u8]) -> u64 {
     if holds_digit || is_value { shape } else { shape ^ word }
 }
 
-/// One step of FNV-1a with a 64-bit prime: fast on a few bytes, and these hashes leave no process.
+/// One step of FNV-1a with a 64-bit prime. It is fast on a few bytes, and the hashes never leave the process.
 fn mix(hash: u64, byte: u8) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;

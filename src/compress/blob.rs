@@ -1,4 +1,4 @@
-//! Output that consists of encoded data: base64 in lines, or the lines of a hexadecimal dump. Named by its first bytes.
+//! Encoded data: lines of base64, or a hexadecimal dump. Its first bytes name the kind of data.
 
 use std::ops::Range;
 
@@ -9,19 +9,19 @@ use super::outline::{Outline, Rank, Unit, lines};
 use super::sample::Sample;
 use crate::numbers::thousands;
 
-/// Fewer lines say themselves what they are.
+/// Fewer lines are kept as they are.
 const FEWEST: usize = 5;
 
-/// Lines of base64 are at least so long: that of PEM and MIME is 64 or 76 wide.
+/// Minimum length of a line of base64. PEM and MIME have 64 and 76 characters.
 const NARROWEST: usize = 48;
 
-/// Bytes of a line of a dump; numbers in columns are fewer.
+/// Minimum number of bytes in a line of a dump. Columns of numbers have fewer.
 const WIDTH: usize = 8;
 
 /// The least percentage of lines with data. The last line is shorter, and PEM has a line before and one after the data.
 const DATA: usize = 90;
 
-/// Lines that are shown.
+/// Number of lines that are shown.
 const SHOWN: usize = 2;
 
 /// Number of bytes that identify the kind of data.
@@ -31,7 +31,7 @@ const MAGIC: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DataEncoding {
     Base64,
-    /// A dump has the offset, the bytes, and often the bytes as text.
+    /// A dump: the offset, the bytes, and often the bytes as text.
     Dump,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     };
     let mut outline = Outline::of(Unit::Lines);
     let named = format!("[{} as {how}, about {} bytes]\n", kind(&first), thousands(bytes));
-    // All that there is to say.
+    // This line describes all of the data.
     outline.push_made(0..0, named, Rank::Alarm, false);
     let mut turn = 0;
     for line in all {
@@ -94,7 +94,7 @@ fn form(sample: &Sample<'_>) -> Option<DataEncoding> {
         return None;
     }
     let is_width = |line: &str| is_base64(line, NARROWEST) && line.len() == sample.lines[1].len();
-    // Words and paths are written with the same letters, but not with all kinds of them in each line.
+    // Words and paths have the same letters as base64, but not all kinds of them in each line.
     let is_mixed = |line: &str| {
         let has = |is: fn(&u8) -> bool| line.as_bytes().iter().any(is);
         is_width(line) && has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
@@ -108,7 +108,7 @@ fn form(sample: &Sample<'_>) -> Option<DataEncoding> {
     }
 }
 
-/// The first bytes of a line of base64.
+/// Decodes the first bytes of a line of base64.
 fn decoded(line: &str) -> Vec<u8> {
     // Four digits make three bytes.
     let digits = &line[..(line.len() / 4 * 4).min(MAGIC / 2 * 3)];
@@ -123,7 +123,7 @@ fn is_base64(line: &str, least: usize) -> bool {
         && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_'))
 }
 
-/// The bytes of a line of `xxd`, `hexdump -C` or `od -t x1`.
+/// Decodes the bytes of a line of `xxd`, `hexdump -C` or `od -t x1`.
 fn dumped(line: &str) -> Option<Vec<u8>> {
     let (offset, rest) = line.split_once([' ', ':'])?;
     let is_hex = |word: &str| word.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -131,7 +131,7 @@ fn dumped(line: &str) -> Option<Vec<u8>> {
         return None;
     }
     let rest = rest.trim_start_matches([':', ' ']);
-    // The text follows two spaces, or is between bars.
+    // The text follows two spaces, or stands between bars.
     let rest = rest.split('|').next().unwrap_or(rest);
     let mut bytes = Vec::new();
     for word in rest.split(' ').take_while(|word| word.is_empty() || matches!(word.len(), 2 | 4) && is_hex(word)) {
@@ -146,7 +146,7 @@ fn dumped(line: &str) -> Option<Vec<u8>> {
 
 /// Names the file format that begins with these bytes.
 fn kind(first: &[u8]) -> &'static str {
-    /// The marks of formats: <https://en.wikipedia.org/wiki/List_of_file_signatures>.
+    /// First bytes of file formats: <https://en.wikipedia.org/wiki/List_of_file_signatures>.
     const MARKS: [(&[u8], &str); 16] = [
         (b"\x89PNG", "PNG image"),
         (b"\xff\xd8\xff", "JPEG image"),
@@ -163,7 +163,7 @@ fn kind(first: &[u8]) -> &'static str {
         (b"\xca\xfe\xba\xbe", "Java class"),
         (b"\x00asm", "WebAssembly module"),
         (b"SQLite format 3", "SQLite database"),
-        // The first bytes of every certificate and key in DER.
+        // Every DER certificate and key begins with these bytes.
         (b"\x30\x82", "certificate or key"),
     ];
     let found = MARKS.iter().find(|(mark, _)| first.starts_with(mark));

@@ -1,7 +1,7 @@
 //! Chooses the pieces that a budget keeps.
 //!
-//! The pieces have one order, independent of the budget: by rank, and within a rank from both ends of the text. A
-//! budget keeps as many from the front of that order as fit. So a bigger budget never keeps less.
+//! The pieces have one order that does not depend on the budget: by rank, and within a rank from both ends of the text.
+//! A budget keeps as many pieces from the front of that order as fit. So a bigger budget never keeps less.
 
 use std::collections::BTreeSet;
 
@@ -9,36 +9,36 @@ use super::gap::gap_tokens;
 use super::outline::{Essence, Outline, Rank};
 use crate::tokens::{CountTokens, TextKind};
 
-/// Share of the pieces of a rank that is taken from the front of the text, in hundredths. Commands print what they do
-/// first and how it ended last; most of what a model asks for is in front.
+/// Percentage of a rank's pieces that is taken from the beginning of the text; the rest is taken from its end. Commands
+/// print what they do first and how it ended last, and most of what a model needs is at the beginning.
 const HEAD_SHARE: usize = 60;
 
 /// The amount to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aim {
-    /// The most that fits these tokens, with the lines in the gaps.
+    /// The most that fits into this many tokens, including the gap lines.
     Tokens(usize),
     /// The lines that a reader needs to know the content.
     Essence,
 }
 
-/// An outline, and what its pieces cost.
+/// An outline, and the means to count its pieces.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutlineChoice<'a> {
     /// The pieces.
     pub outline: &'a Outline<'a>,
-    /// The text that they are of.
+    /// The text of the outline.
     pub text: &'a str,
     /// The kind of text that the output is counted as.
     pub kind: TextKind,
     /// Counts the output.
     pub counter: &'a dyn CountTokens,
-    /// The most tokens that a line in a gap takes.
+    /// Maximum tokens of a gap line.
     gap: usize,
 }
 
 impl<'a> OutlineChoice<'a> {
-    /// The choice among the pieces of `outline`, which is of `text`. O(length).
+    /// Prepares the choice among the pieces of `outline`, the outline of `text`. O(length).
     pub(super) fn of(
         outline: &'a Outline<'a>,
         text: &'a str,
@@ -48,7 +48,7 @@ impl<'a> OutlineChoice<'a> {
         OutlineChoice { outline, text, kind, counter, gap: gap_tokens(outline, text, counter) }
     }
 
-    /// The pieces that `aim` keeps, the most needed first. Counts only those; O(pieces) beside that.
+    /// Returns the pieces that `aim` keeps, most important first. Counts only those; otherwise O(pieces).
     pub(super) fn order(&self, aim: Aim) -> Vec<usize> {
         let ranks = by_rank(self.outline);
         let is_worth = |piece: &usize| self.outline.pieces[*piece].essence == Essence::ByRank;
@@ -68,8 +68,8 @@ impl<'a> OutlineChoice<'a> {
             while let Some((piece, end)) = ends.next() {
                 let tokens = self.size(piece);
                 gaps.keep(piece);
-                // The first that does not fit ends the choice: smaller ones after it would have to go again where a
-                // bigger budget takes it.
+                // The first piece that does not fit ends the choice. A smaller piece after it would have to be removed
+                // again under a bigger budget, which keeps this one.
                 if used + tokens + gaps.count * self.gap > budget {
                     return order;
                 }
@@ -81,8 +81,8 @@ impl<'a> OutlineChoice<'a> {
         order
     }
 
-    /// For each piece, whether it is kept: those of `order`, and what takes no more than the line that would be in
-    /// its place.
+    /// Returns for each piece if it is kept. Kept are the pieces of `order`, and pieces that take no more tokens than
+    /// the gap line in their place.
     pub(super) fn selection(&self, order: &[usize]) -> Vec<bool> {
         let pieces = &self.outline.pieces;
         let mut kept = vec![false; pieces.len()];
@@ -92,8 +92,8 @@ impl<'a> OutlineChoice<'a> {
         let mut start = 0;
         while start < kept.len() {
             let end = start + kept[start..].iter().take_while(|kept| !**kept).count();
-            // Pieces without a line of their own stay out. If they were added here, a bigger budget that splits the gap
-            // would remove them again.
+            // Pieces without a gap line stay out. If they were added here, a bigger budget that splits the gap would
+            // remove them again.
             let marked = || (start..end).filter(|piece| pieces[*piece].is_marked());
             let mut tokens = 0;
             let is_small = marked().all(|piece| {
@@ -116,11 +116,11 @@ impl<'a> OutlineChoice<'a> {
     }
 }
 
-/// Counts the gap lines while more and more pieces are kept.
+/// Counts the gap lines as more and more pieces are kept.
 struct Gaps {
-    /// The pieces that are kept, with one before the first and one after the last, all shifted by one.
+    /// The kept pieces, shifted by one, with a sentinel before the first and after the last.
     kept: BTreeSet<usize>,
-    /// For each piece, how many before it are marked where they are left out.
+    /// For each piece, the number of pieces before it that are marked if left out.
     marked: Vec<usize>,
     count: usize,
 }
@@ -136,7 +136,7 @@ impl Gaps {
         Gaps { kept, marked, count }
     }
 
-    /// Keeps a piece that was not kept. O(log pieces).
+    /// Marks a piece as kept. O(log pieces).
     fn keep(&mut self, piece: usize) {
         let start = self.kept.range(..=piece).next_back().copied().unwrap_or(0);
         let end = self.kept.range(piece + 1..).next().map_or(self.marked.len(), |next| next - 1);
@@ -147,7 +147,7 @@ impl Gaps {
     }
 }
 
-/// The pieces of each rank, in the order of the text.
+/// Returns the pieces of each rank, in the order of the text.
 fn by_rank(outline: &Outline<'_>) -> [Vec<usize>; Rank::ALL.len()] {
     let mut ranks: [Vec<usize>; Rank::ALL.len()] = Default::default();
     for (index, piece) in outline.pieces.iter().enumerate() {
@@ -163,7 +163,7 @@ enum End {
     Tail,
 }
 
-/// The pieces of a rank from both ends, so that head and tail take their shares of what is spent.
+/// Takes the pieces of a rank from both ends, so that head and tail get their shares of the tokens.
 struct Ends {
     pieces: Vec<usize>,
     front: usize,
@@ -182,7 +182,7 @@ impl Ends {
         if self.front == self.back {
             return None;
         }
-        // The end that is further behind its share; the head where they are even.
+        // Take from the end that is further below its share; from the head if they are equal.
         if self.head * (100 - HEAD_SHARE) <= self.tail * HEAD_SHARE {
             self.front += 1;
             return Some((self.pieces[self.front - 1], End::Head));

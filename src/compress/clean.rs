@@ -1,6 +1,6 @@
-//! Removes text that nobody reads: escape sequences, overwritten progress, long encoded data.
+//! Removes text that nobody reads: escape sequences, overwritten progress bars, long encoded data.
 //!
-//! Lines stay lines, so line numbers are those of the original.
+//! Line numbers do not change.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -10,8 +10,8 @@ use regex::Regex;
 use crate::numbers::thousands;
 use crate::shared::Lazy;
 
-/// Encoded data of at least this many characters is described instead of shown. It is longer than any hash, key or
-/// token that a model may need to repeat.
+/// Encoded data of at least this many characters is described instead of shown. Hashes, keys and tokens that a model
+/// may need to repeat are shorter.
 const LONG_DATA: usize = 256;
 
 /// ECMA-48 control sequences and operating system commands (colours, cursor movement, titles, links).
@@ -20,7 +20,7 @@ static ESCAPES: Lazy<Regex> = Lazy::new(|| {
         .expect("a fixed pattern compiles")
 });
 
-/// `text` as a terminal would leave it on the screen. Borrowed where there is nothing to do. O(length).
+/// Returns `text` as a terminal would show it. Borrowed if there is nothing to change. O(length).
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
     if has_control(text.as_bytes()) {
@@ -36,13 +36,13 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
 }
 
 fn has_control(bytes: &[u8]) -> bool {
-    /// Looked at without a branch for each byte, which is several times faster.
+    /// Bytes that are checked at once without a branch for each byte, which is several times faster.
     const BLOCK: usize = 1_024;
     let is_control = |byte: u8| byte < b' ' && !matches!(byte, b'\n' | b'\t' | b'\r');
     bytes.chunks(BLOCK).any(|block| block.iter().fold(false, |found, byte| found | is_control(*byte)))
 }
 
-/// Each line as it is after its last carriage return; one at the end of a line belongs to the line end.
+/// Returns each line from its last carriage return on. A carriage return at the end of a line is part of the line end.
 fn overwritten(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -61,7 +61,7 @@ fn without_data(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out: Option<String> = None;
     let (mut copied, mut at) = (0, 0);
-    // Looking at every LONG_DATA-th byte finds every run of that length.
+    // A run of LONG_DATA bytes always contains a multiple of LONG_DATA, so checking those positions finds every run.
     while at + LONG_DATA <= bytes.len() {
         let probe = at + LONG_DATA - 1;
         let Some(break_at) = (at..=probe).rev().find(|i| !is_data(bytes[*i])) else {
@@ -104,7 +104,7 @@ fn name_of_data(run: &[u8]) -> Option<&'static str> {
     let count = |is: fn(&u8) -> bool| run.iter().filter(|byte| is(byte)).count();
     let (digits, lower, upper) =
         (count(u8::is_ascii_digit), count(u8::is_ascii_lowercase), count(u8::is_ascii_uppercase));
-    // Random data has every class of digit; what people write in one piece does not.
+    // Random data has every class of digit. Text that people write without spaces does not.
     if run.iter().all(u8::is_ascii_hexdigit) {
         return (digits * 4 > run.len() && digits < run.len()).then_some("hexadecimal data");
     }

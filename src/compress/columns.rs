@@ -1,7 +1,7 @@
-//! Tables of text: values with separators (CSV, TSV), columns in line (`ps`, `df`, `kubectl get`), tables of Markdown.
+//! Text tables: values with separators (CSV, TSV), aligned columns (`ps`, `df`, `kubectl get`), Markdown tables.
 //!
-//! Rows stay unchanged, since a table says its keys once already. Cells are read only to tell which rows stand out, and
-//! where they are in the source, so a reader that unquotes and copies them would cost more than it does.
+//! Rows stay unchanged, because a table names its columns only once. Cells are read in place, only to find the rows
+//! that stand out. A CSV reader that unquotes and copies cells would cost more and do nothing better.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -22,17 +22,17 @@ const ALIKE: usize = 80;
 /// The least percentage of a header's columns that have a cell below.
 const ALIGNED: usize = 70;
 
-/// Tables of more rows are summed up; fewer say as much themselves.
+/// Tables with more rows get a summary. Fewer rows need none.
 const SUMMED_UP: usize = 30;
 
-/// Lines of one quoted cell.
+/// Maximum number of lines in one quoted cell.
 const LONGEST_CELL: usize = 50;
 
 /// The way in which the cells of a row are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CellSeparator {
     Separated(u8),
-    /// Columns separated by spaces, aligned with a header that has this many columns.
+    /// Columns separated by spaces, aligned with a header of this many columns.
     Aligned(usize),
     Markdown,
 }
@@ -42,7 +42,7 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
     form(sample).is_some()
 }
 
-/// The rows. `None` if they are none. O(length).
+/// Splits the table into rows. `None` if the text is not a table. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let form = form(&Sample::of(text, ""))?;
     let records = records(text, form);
@@ -53,11 +53,11 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let mut table = Table::default();
     let mut row = Vec::new();
     let mut known: HashMap<&str, usize, RandomState> = HashMap::default();
-    // The columns of the names in the header; those of one name are one.
+    // The columns of the names in the header. Columns with the same name count as one.
     let mut columns: Vec<usize> = Vec::with_capacity(header.len());
     for record in rest {
         cells(&text[record.clone()], form, &mut row);
-        // A column without a cell in any row does not count. A row may have more cells than the header.
+        // A column without any cell does not count. A row may have more cells than the header.
         for name in header.iter().take(row.len()).skip(columns.len()) {
             columns.push(*known.entry(name).or_insert_with(|| table.push(name)));
         }
@@ -73,7 +73,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let mut cursor = Cursor::of(&found);
     let mut outline = Outline::of(Unit::Lines);
     let here = cursor.until(first.end);
-    // Without the names of its columns no row can be read.
+    // Rows cannot be read without the names of their columns.
     outline.push_line(text, first.clone(), if is_named { Rank::Alarm } else { Rank::Sample }, here);
     if is_named && table.rows > SUMMED_UP {
         for line in table.summary() {
@@ -89,7 +89,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
             () if is_shown || is_rule(&text[record.clone()]) => Rank::Sample,
             () => Rank::Ordinary,
         };
-        // A quoted cell may hold lines: each is whole, so that what one reports is not cut in two.
+        // A quoted cell may contain line ends. A record is one piece, so none is cut in two.
         for line in lines(&text[record.clone()]).map(|line| record.start + line.start..record.start + line.end) {
             let [from, to] = [line.start, line.end].map(|end| here.partition_point(|failure_word| *failure_word < end));
             outline.push_line(text, line, rank, &here[from..to]);
@@ -103,7 +103,7 @@ fn form(sample: &Sample<'_>) -> Option<CellSeparator> {
         return None;
     }
     if sample.share(|line| line.starts_with('{') && line.ends_with('}')) >= ALIKE {
-        // Objects of JSON, each with its own keys.
+        // JSON objects, each with its own keys.
         return None;
     }
     let first = sample.lines[0];
@@ -111,7 +111,7 @@ fn form(sample: &Sample<'_>) -> Option<CellSeparator> {
         return (is_rule(sample.lines[1]) && sample.share(|line| line.starts_with('|')) >= ALIKE)
             .then_some(CellSeparator::Markdown);
     }
-    // The lines of a sample are cut, and would have fewer cells than they have.
+    // Lines of a sample may be cut, and then have fewer cells.
     let mut whole: Vec<&str> = sample.start.lines().filter(|line| !line.trim().is_empty()).collect();
     whole.truncate(whole.len().max(2) - 1);
     let header = *whole.first()?;
@@ -132,7 +132,7 @@ fn form(sample: &Sample<'_>) -> Option<CellSeparator> {
         found * 100 / names.len().max(1)
     };
     let share = |names: &[Range<usize>]| -> usize { sample.lines.iter().map(|line| aligned(names, line)).sum() };
-    // The reading of the header under which more cells are.
+    // Of two ways to read the header, take the one with more cells below it.
     let (wide, single) = (names(first, "  "), names(first, " "));
     let names = if share(&wide) >= share(&single) { wide } else { single };
     let is_header = names.len() >= 3 && names.iter().all(|name| first[name.clone()].parse::<f64>().is_err());
@@ -140,30 +140,30 @@ fn form(sample: &Sample<'_>) -> Option<CellSeparator> {
     (is_header && sample.share(is_row) >= ALIKE).then_some(CellSeparator::Aligned(names.len()))
 }
 
-/// True if the lines are those of a file with their numbers in front, as `cat -n` prints them.
+/// True if the lines are a file with line numbers, as `cat -n` prints it.
 fn are_numbered(lines: &[&str]) -> bool {
     let number = |line: &&str| line.split('\t').next().and_then(|number| number.trim().parse::<usize>().ok());
     let numbers: Vec<_> = lines.iter().map(number).collect();
     numbers.iter().all(Option::is_some) && numbers.is_sorted()
 }
 
-/// The names of a header with `between` or more space between them.
+/// Returns the names in a header that are separated by at least `between`.
 fn names(header: &str, between: &str) -> Vec<Range<usize>> {
     let place = |name: &str| name.as_ptr().addr() - header.as_ptr().addr();
     let names = header.split(between).map(str::trim).filter(|name| !name.is_empty());
     names.map(|name| place(name)..place(name) + name.len()).collect()
 }
 
-/// True if a cell of `line` begins where the name begins or ends where it ends.
+/// True if a cell of `line` begins where the name begins, or ends where it ends.
 fn stands_under(line: &[u8], name: &Range<usize>) -> bool {
     let is_space = |at: Option<usize>| at.and_then(|at| line.get(at)).is_none_or(|byte| *byte == b' ');
     let begins = !is_space(Some(name.start)) && is_space(name.start.checked_sub(1));
     let ends = !is_space(Some(name.end - 1)) && is_space(Some(name.end));
-    // The last name may be over nothing.
+    // The last column may be empty.
     begins || ends || line.len() <= name.start
 }
 
-/// The rows with their line ends. A quoted cell may have some of its own.
+/// Returns the rows with their line ends. A quoted cell may contain line ends.
 fn records(text: &str, form: CellSeparator) -> Vec<Range<usize>> {
     let all: Vec<Range<usize>> = lines(text).collect();
     if !matches!(form, CellSeparator::Separated(_)) || !text.contains('"') {
@@ -182,7 +182,7 @@ fn records(text: &str, form: CellSeparator) -> Vec<Range<usize>> {
     records
 }
 
-/// The cells of a row, without the space around them and the quotes.
+/// Splits a row into cells, without quotes and surrounding space.
 fn cells<'a>(row: &'a str, form: CellSeparator, cells: &mut Vec<&'a str>) {
     cells.clear();
     let row = row.trim_end_matches(['\n', '\r']);
@@ -203,7 +203,7 @@ fn cells<'a>(row: &'a str, form: CellSeparator, cells: &mut Vec<&'a str>) {
         CellSeparator::Aligned(columns) => {
             cells.extend(row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()));
             if cells.len() != columns {
-                // Cells that touch: the last one has the rest.
+                // If cells touch, the last one has the rest.
                 cells.clear();
                 let mut rest = row.trim();
                 while cells.len() + 1 < columns
@@ -223,7 +223,7 @@ fn unquoted(cell: &str) -> &str {
     cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')).unwrap_or(cell)
 }
 
-/// True if the line only divides a table.
+/// True if the line is only a divider.
 fn is_rule(line: &str) -> bool {
     line.contains('-') && line.trim().bytes().all(|byte| matches!(byte, b'-' | b'|' | b':' | b'+' | b'=' | b' '))
 }

@@ -6,23 +6,23 @@ use super::sample::Sample;
 use super::{Request, blob, build, code, columns, diff, json, listing, log, markup, metrics, search, test_run, trace};
 use crate::tokens::CountTokens;
 
-/// A room: tells whether a text is of its kind, and takes it apart.
+/// A content type: recognizes its texts and splits them.
 struct Detector {
     kind: ContentKind,
-    /// True if a text that looks like this is of the kind. Cheap: it sees only a sample.
+    /// True if a text with this sample is of the type. Cheap, because it sees only a sample.
     claims: fn(&Sample<'_>) -> bool,
     means: Means,
 }
 
-/// The method of a room.
+/// How a content type shortens a text.
 enum Means {
-    /// It takes the text apart into pieces; `None` where a closer look shows that it is something else.
+    /// Splits the text into pieces; `None` if a closer look shows another type.
     Pieces(for<'a> fn(&'a str) -> Option<Outline<'a>>),
-    /// It writes what is left itself, since the outcome has a form of its own; `None` where the text is something else.
+    /// Writes the shortened text itself, because it has a form of its own; `None` if the text has another type.
     Whole(fn(&str, &Request<'_>, &dyn CountTokens) -> Option<String>),
 }
 
-/// The rooms, those of the clearest signs first. What none of them takes is a text of lines.
+/// The content types, clearest signs first. Any other text is plain lines.
 const ROOMS: &[Detector] = &[
     Detector { kind: ContentKind::Records, claims: json::claims_records, means: Means::Pieces(json::records) },
     Detector { kind: ContentKind::Json, claims: json::claims, means: Means::Whole(json_shrunk) },
@@ -57,13 +57,13 @@ fn json_shrunk(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> 
     json::shrink(text, request.aim, request.kind, counter)
 }
 
-/// A text that was taken apart, or is already shortened.
+/// A text that was split, or is already shortened.
 pub(super) enum Detection<'a> {
     Apart(Outline<'a>),
     Short(String),
 }
 
-/// Shortens `text` with the first room that claims it. O(length).
+/// Shortens `text` by the first content type that claims it. O(length).
 pub(super) fn take<'a>(
     text: &'a str,
     request: &Request<'_>,

@@ -1,4 +1,4 @@
-//! Builds Python objects: shallow copies with other fields, and new ones.
+//! Builds Python objects: shallow copies with changed fields, and new objects.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString};
@@ -8,7 +8,7 @@ use crate::bindings::pending_exception::host_error;
 use crate::error::Result;
 use crate::wire::{Build, Key, Kind, Node, UNITED};
 
-/// The fields of a copy that are other than before; those without a value go away.
+/// The changed fields of a copy. A field without a value is removed.
 type Fields<'py> = Vec<(Bound<'py, PyString>, Option<Bound<'py, PyAny>>)>;
 
 fn set_items(dict: &Bound<'_, PyDict>, fields: Fields<'_>) -> PyResult<()> {
@@ -22,10 +22,10 @@ fn set_items(dict: &Bound<'_, PyDict>, fields: Fields<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// A shallow copy of a dict or an object, of its own kind, with other fields.
+/// Returns a shallow copy of a dict or object, of the same class, with changed fields.
 fn copied<'py>(object: &Bound<'py, PyAny>, fields: Fields<'py>) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
-    // A dict of the host's own kind is copied as that kind, below.
+    // A subclass of dict is copied as that subclass, below.
     if let Ok(dict) = object.cast_exact::<PyDict>() {
         let copy = dict.copy()?;
         set_items(&copy, fields)?;
@@ -48,7 +48,7 @@ fn copied<'py>(object: &Bound<'py, PyAny>, fields: Fields<'py>) -> PyResult<Boun
     Ok(copy)
 }
 
-/// Gives a dict the fields of another one that it has not, except for those that are named.
+/// Adds the fields of another dict that this one does not have, except for the named ones.
 fn unite(into: &Bound<'_, PyDict>, other: &Bound<'_, PyAny>, levels: usize, named: &[Key]) -> PyResult<()> {
     let Ok(other) = other.cast::<PyDict>() else { return Ok(()) };
     for (field, value) in other.copy()? {

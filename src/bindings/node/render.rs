@@ -1,4 +1,4 @@
-//! Python objects as compact JSON.
+//! Renders Python objects as compact JSON.
 
 use std::fmt::Write;
 
@@ -46,7 +46,7 @@ pub(super) fn render(object: &Bound<'_, PyAny>, out: &mut String, bytes: Bytes, 
 
 fn render_dict(dict: &Bound<'_, PyDict>, out: &mut String, bytes: Bytes, depth: usize) -> Result<()> {
     out.push('{');
-    // A copy of the items: rendering an object may run code that changes the dict.
+    // A copy of the items, because rendering an object may run code that changes the dict.
     let items: Vec<_> = dict.iter().collect();
     for (position, (key, value)) in items.into_iter().enumerate() {
         if position > 0 {
@@ -63,7 +63,7 @@ fn render_dict(dict: &Bound<'_, PyDict>, out: &mut String, bytes: Bytes, depth: 
     Ok(())
 }
 
-/// Appends a string. What is stored must come back as it was: lone surrogates, which are not text, are then escaped.
+/// Appends a string. Stored content must come back unchanged, so lone surrogates, which are not text, are then escaped.
 fn render_string(string: &Bound<'_, PyString>, out: &mut String, bytes: Bytes) -> Result<()> {
     let text = PyText::of(string);
     if let (Bytes::Stored, PyText::Owned(_)) = (bytes, &text) {
@@ -76,7 +76,7 @@ fn render_string(string: &Bound<'_, PyString>, out: &mut String, bytes: Bytes) -
     Ok(())
 }
 
-/// Appends a JSON string. Runs that need no escape, nearly all of any text, are copied whole.
+/// Appends a JSON string. Runs without a character to escape, nearly all of any text, are copied whole.
 fn render_text(text: &str, out: &mut String) {
     out.reserve(text.len() + 2);
     out.push('"');
@@ -107,12 +107,12 @@ fn render_scalar(object: &Bound<'_, PyAny>, out: &mut String) -> Result<()> {
         out.push_str(if flag.is_true() { "true" } else { "false" });
         return Ok(());
     }
-    // The number itself: an enum of numbers writes its name.
+    // Render the number itself, because the `str` of a numeric enum is its name.
     let py = object.py();
     let kind = if object.is_instance_of::<PyInt>() { py.get_type::<PyInt>() } else { py.get_type::<PyFloat>() };
     let text = kind.call_method1("__repr__", (object,)).and_then(|text| text.extract::<String>());
     let text = text.map_err(|e| host_error(&e))?;
-    // JSON has no `nan` and `inf`; Python's own module writes them as these names.
+    // JSON has no `nan` and `inf`. Python's `json` module writes them by these names.
     out.push_str(match text.as_str() {
         "nan" => "NaN",
         "inf" => "Infinity",
@@ -143,7 +143,7 @@ fn render_bytes(object: &Bound<'_, PyAny>, out: &mut String, bytes: Bytes) -> Re
     Ok(())
 }
 
-/// An object as a plain value: the fields that its `model_dump` gives (pydantic), else its attributes, else its text.
+/// Returns an object as a plain value: its `model_dump` (pydantic), else its attributes, else its text.
 pub fn plain<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = object.py();
     let get = |name| object.getattr_opt(name).map_err(|error| host_error(&error));
@@ -164,8 +164,9 @@ pub fn plain<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     }
 }
 
-/// The fields of a dumped pydantic object that are not None: a part of Gemini has twenty fields. The values are the object's
-/// own, so that nested objects can be treated the same way. `exclude_none` would also empty the dicts in it.
+/// Returns the fields of a dumped pydantic object that are not None; a part of Gemini has twenty fields. The values are
+/// the object's own, so that nested objects are treated the same way. `exclude_none` would also remove None inside its
+/// dicts.
 fn set_fields<'py>(object: &Bound<'py, PyAny>, dumped: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let Ok(dump) = dumped.cast::<PyDict>() else { return Ok(dumped) };
     let fields = PyDict::new(object.py());

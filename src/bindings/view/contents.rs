@@ -6,15 +6,15 @@ use pyo3::exceptions::PyLookupError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
-/// Lists and dicts inside each other that are followed. Deeper messages are read each time.
+/// The maximum nesting of lists and dicts that is followed. A deeper message is read each time.
 const DEEPEST: usize = 32;
 
-/// The reason why values cannot be compared without reading them: a list or dict is too deep, or an object of another kind
-/// may change while its place in memory stays the same.
+/// The reason why a value cannot be compared by identity: it is nested too deep, or it is an object of another type,
+/// which may change in place.
 const UNKNOWN: &str = "not of JSON's kinds";
 
-/// A snapshot of messages: the shape of their dicts and lists, and the places in memory of their strings and numbers. Strings
-/// and numbers cannot change, and the snapshot holds them, so no other value can take their place.
+/// A snapshot of messages: the shape of their dicts and lists, and the addresses of their strings and numbers. Strings
+/// and numbers never change, and the snapshot keeps them alive, so no other value can take an address.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     marks: Vec<usize>,
@@ -22,7 +22,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Takes in more messages. False where they are not of JSON's kinds; what is noted then is of no use.
+    /// Adds messages to the snapshot. False if one has another type than JSON's; the snapshot must then not be used.
     pub fn follow(&mut self, messages: &Bound<'_, PyList>) -> bool {
         let note = RefCell::new(|mark: usize, value: Option<&Bound<'_, PyAny>>| {
             self.marks.push(mark);
@@ -40,8 +40,8 @@ impl Contents {
     }
 }
 
-/// Goes through a value: a mark for each list and dict, with its length, and one for each string and number. Ends with an
-/// error where `each` returns false, or the value is not of JSON's kinds.
+/// Visits a value: gives `each` a mark with the length of each list and dict, and one for each string and number. Fails
+/// if `each` returns false or the value has another type than JSON's.
 fn visit<'py>(
     value: &Bound<'py, PyAny>,
     depth: usize,

@@ -13,11 +13,11 @@ use crate::view::{ShownMessage, Units};
 /// A message that is not in the history.
 pub(super) type Made = Arc<Py<PyAny>>;
 
-/// A history, and the messages among it that are for this request alone.
+/// A history, and the messages in it that are for this request only.
 pub(super) struct History<'py> {
     pub all: Bound<'py, PyList>,
     pub lasting: Bound<'py, PyList>,
-    /// With the number of entries of the history before each.
+    /// Each with the number of history entries before it.
     pub transient: Vec<(usize, Bound<'py, PyAny>)>,
 }
 
@@ -41,13 +41,13 @@ impl<'py> History<'py> {
         Ok(History { all: all.clone(), lasting, transient: apart })
     }
 
-    /// The place in the lasting history of an entry of all of it.
+    /// Converts a place in the whole history to a place in the lasting history.
     pub fn lasting_place(&self, place: usize) -> usize {
         place - self.transient.iter().enumerate().filter(|(index, (before, _))| before + index < place).count()
     }
 
-    /// The index in the whole history of each message of a request. A message that replaces several has the index of
-    /// the first; a message that replaces none has no index.
+    /// Returns the index in the whole history of each message of a request. A message that replaces several has the
+    /// index of the first; a message that replaces none has no index.
     pub fn places(&self, units: &Units<Made>) -> Vec<Option<usize>> {
         let before = |entry: usize| self.transient.partition_point(|(before, _)| *before < entry);
         let mut transient = 0;
@@ -71,7 +71,7 @@ impl<'py> History<'py> {
     }
 }
 
-/// The messages that a request shows.
+/// Returns the messages that a request shows.
 pub(super) fn shown<'py>(history: &Bound<'py, PyList>, units: &Units<Made>) -> PyResult<Bound<'py, PyList>> {
     let shown = units.shown().map(|shown| match shown {
         ShownMessage::Entry(entry) => history.get_item(*entry),

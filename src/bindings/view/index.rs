@@ -1,4 +1,4 @@
-//! `ViewIndex`: finds the view of a history among many.
+//! `ViewIndex`: finds the view that belongs to a history.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use crate::ledger::entry_digests;
 use crate::shared::Locked;
 use crate::view::{FoundView, Index, Prefixes};
 
-/// Bytes of a token in a decision, by which the size of a view's decisions is estimated.
+/// Bytes for each token of a decision, for an estimate of the size of a view's decisions.
 const TOKEN_BYTES: usize = 4;
 
-/// Bytes of a message beside its texts: the host's dicts and lists, and what was read of them, as `benches/capacity.py`
-/// shows for messages with calls.
+/// Bytes of a message without its texts: the host's dicts and lists, and our reading of them. Measured by
+/// `benches/capacity.py` for messages with calls.
 const MESSAGE_BYTES: usize = 3_700;
 
 #[pyclass(frozen, name = "ViewIndex", module = "ullage._core")]
@@ -28,7 +28,7 @@ impl fmt::Debug for PyViewIndex {
     }
 }
 
-/// A history that was looked up.
+/// The result of looking a history up.
 #[pyclass(frozen, name = "ViewLookup", module = "ullage._core")]
 #[derive(Debug)]
 pub struct PyViewLookup {
@@ -40,13 +40,13 @@ pub struct PyViewLookup {
 
 #[pymethods]
 impl PyViewLookup {
-    /// The view that was asked about the longest beginning of the history.
+    /// Returns the view that has seen the longest beginning of the history.
     #[getter]
     fn view(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.found.as_ref().map(|found| found.view.clone_ref(py))
     }
 
-    /// True if the history goes on from the last one of that view.
+    /// True if the history continues the last one of that view.
     #[getter]
     fn is_last(&self) -> bool {
         self.found.as_ref().is_some_and(|found| found.is_last)
@@ -79,8 +79,8 @@ impl PyViewIndex {
         Ok(PyViewLookup { prefixes, bytes, found })
     }
 
-    /// Notes that a view is asked about a history: the one that was found, or another one, which is added. `tokens` are
-    /// those of its last request. Returns the views that are to let go of their messages, whether they stay or not.
+    /// Notes that a view was asked for a history: the found view, or a new one. `tokens` is the size of its last
+    /// request. Returns the views that must release their messages, whether or not they stay in the index.
     #[pyo3(signature = (lookup, view, *, tokens))]
     fn note(&self, py: Python<'_>, lookup: &PyViewLookup, view: Py<PyAny>, tokens: usize) -> Vec<Py<PyAny>> {
         let known = lookup.found.as_ref().filter(|found| found.view.is(&view));

@@ -1,4 +1,4 @@
-//! Histories that were read: the next request for one of them reads only what is new.
+//! Caches histories that were read, so the next request for one of them reads only new messages.
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -16,26 +16,26 @@ use crate::view::{Prefixes, Units};
 use crate::wire::Format;
 use crate::working_copy::requests;
 
-/// Histories that are kept, and requests for each of them. Two models may take turns; with more than these, each
-/// request reads its history again.
+/// The number of cached histories, and of cached requests for each. Two models may take turns; with more, each request
+/// reads its history again.
 const KEPT: usize = 4;
 
 /// The compaction that a request shows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shows {
     pub budget: Option<usize>,
-    /// Tokens that it left, before any scale.
+    /// Unscaled tokens after it.
     pub left: usize,
-    /// Compactions there were when the request was made.
+    /// Number of compactions when the request was made.
     pub compactions: usize,
 }
 
-/// A request that needed no compaction, to which the next messages are added as they come.
+/// A request that needed no compaction. New messages are appended to it.
 pub(super) struct Ready {
     pub shows: Shows,
-    /// Entries of the history that it shows.
+    /// Number of history entries that it shows.
     pub entries: usize,
-    /// Its messages. A list of our own, which only grows.
+    /// Its messages, in a list of our own that only grows.
     pub list: Py<PyList>,
     pub counted: Counted,
 }
@@ -43,10 +43,10 @@ pub(super) struct Ready {
 /// A history that was read.
 pub(super) struct KnownHistory {
     entries: Entries,
-    /// The strings in its messages; `None` where the host promises that messages do not change.
+    /// A snapshot of its messages; `None` if the host promises that messages do not change.
     contents: Option<Contents>,
     pub format: Format,
-    /// Digests of its first entries, of all that were read.
+    /// Digests of all beginnings of the entries that were read.
     pub prefixes: Prefixes,
     /// Entry of the last request of a person.
     pub asked: Option<usize>,
@@ -56,7 +56,7 @@ pub(super) struct KnownHistory {
 }
 
 impl KnownHistory {
-    /// A history of which nothing is read yet.
+    /// Returns a history with no entries read yet.
     pub fn new(py: Python<'_>, format: Format, promise: Promise) -> PyResult<KnownHistory> {
         Ok(KnownHistory {
             entries: Entries::of(&PyList::empty(py))?,
@@ -74,15 +74,15 @@ impl KnownHistory {
         self.entries.len()
     }
 
-    /// Takes in the messages that came at the end of a history. False where a change of them would not be noticed.
-    /// O(new messages).
+    /// Adds the messages at the end of a history. False if a later change of them could not be noticed. O(new
+    /// messages).
     pub fn follow(&mut self, history: &Bound<'_, PyList>) -> PyResult<bool> {
         let new = history.get_slice(self.entries.len(), history.len());
         self.entries.follow(history)?;
         Ok(self.contents.as_mut().is_none_or(|contents| contents.follow(&new)))
     }
 
-    /// Takes in the digests of the entries that were read last.
+    /// Adds the digests of the entries that were read last.
     pub fn read(&mut self, conversation: &Conversation<PyText>) {
         let before = self.prefixes.len();
         let asked = requests(conversation).next_back().map(|last| before + conversation.entry(last));
@@ -91,7 +91,7 @@ impl KnownHistory {
         self.prefixes.extend(entry_digests(conversation));
     }
 
-    /// Takes out the request for a budget, as long as nothing was compacted since.
+    /// Removes and returns the request for a budget, if nothing was compacted since.
     pub fn take(&mut self, budget: Option<usize>, compactions: usize) -> Option<Ready> {
         let goes_on = |ready: &Ready| {
             view::share_compactions(ready.shows.budget, budget) && ready.shows.compactions == compactions
@@ -100,8 +100,8 @@ impl KnownHistory {
         Some(self.ready.remove(at))
     }
 
-    /// Keeps a request for all that is known, unless a later message may change a repair in it: a call gets its result
-    /// late, two messages of the user become one.
+    /// Caches a request for everything known, unless a later message may change a repair in it: a call gets a late
+    /// result, or two user messages are merged.
     pub fn keep(&mut self, shows: Shows, units: &Units<Made>, list: &Bound<'_, PyList>, counted: Counted) {
         if units.repaired_end() <= counted.settled.entries {
             let list = list.get_slice(0, list.len()).unbind();
@@ -109,7 +109,7 @@ impl KnownHistory {
         }
     }
 
-    /// Keeps a request in place of the one for the same budget, or of the oldest.
+    /// Caches a request, replacing the one for the same budget or the oldest one.
     pub fn put(&mut self, new: Ready) {
         self.ready.retain(|other| !view::share_compactions(other.shows.budget, new.shows.budget));
         if self.ready.len() == KEPT {
@@ -124,12 +124,12 @@ impl KnownHistory {
     }
 }
 
-/// The histories that were read last. Every request comes out the same without.
+/// The latest histories that were read. It is only a cache: requests are the same without it.
 #[derive(Default)]
 pub(super) struct Histories(Shared<Vec<KnownHistory>>);
 
 impl Histories {
-    /// Takes out the longest that a history begins with.
+    /// Removes and returns the longest cached history that begins this history.
     pub fn take(&self, history: &Bound<'_, PyList>) -> Option<KnownHistory> {
         let mut all = self.0.lock()?;
         let begins = all.iter().enumerate().filter(|(_, known)| known.begins(history));
@@ -137,7 +137,7 @@ impl Histories {
         Some(all.remove(at))
     }
 
-    /// Keeps a history, in place of the oldest where there are too many.
+    /// Caches a history. If there are too many, the oldest is dropped.
     pub fn keep(&self, known: KnownHistory) {
         let mut oldest = None;
         if let Some(mut all) = self.0.lock() {
@@ -150,7 +150,7 @@ impl Histories {
         drop(oldest);
     }
 
-    /// Lets go of all of them.
+    /// Drops all of them.
     pub fn clear(&self) {
         let gone = self.0.lock().map(|mut all| std::mem::take(&mut *all));
         drop(gone);

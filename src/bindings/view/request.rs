@@ -17,12 +17,12 @@ use crate::bindings::reading::PyReading;
 use crate::view::{Compaction, Output, Prefixes, Units};
 use crate::wire::{Format, Rewritten};
 
-/// A request that has to be compacted before it is sent.
+/// A request that must be compacted before it is sent.
 pub(super) struct Due {
     pub view: Py<PyView>,
     /// The lasting history.
     pub history: Py<PyList>,
-    /// True if nothing in it is for this request alone, and no two of its calls have one id.
+    /// True if it has no message for this request only, and all its calls have different ids.
     pub is_lasting: bool,
     pub reading: Py<PyReading>,
     pub units: Units<Made>,
@@ -36,11 +36,11 @@ pub(super) struct Due {
 
 #[pyclass(frozen, name = "ViewRequest", module = "ullage._core")]
 pub struct PyViewRequest {
-    /// The messages of the request in their present form.
+    /// The messages of the request so far.
     pub(super) list: Py<PyList>,
-    /// Repairs that were made in it.
+    /// The repairs that were made.
     pub(super) repairs: Vec<String>,
-    /// Tokens of the request in its present form.
+    /// Tokens of the request so far.
     pub(super) tokens: usize,
     pub(super) due: Option<Due>,
 }
@@ -68,33 +68,33 @@ impl PyViewRequest {
         self.tokens
     }
 
-    /// Tokens that the messages may take, where it has to be compacted.
+    /// Returns the tokens that the messages may take, if the request must be compacted.
     #[getter]
     fn limit(&self) -> Option<usize> {
         self.due.as_ref().map(|due| due.limit)
     }
 
-    /// Positions in the request of the messages that must stay unchanged.
+    /// Returns the positions in the request of messages that must stay unchanged.
     #[getter]
     fn pins(&self) -> Vec<usize> {
         self.due.as_ref().map(|due| due.reading.get().pins()).unwrap_or_default()
     }
 
-    /// Maps these messages of the request to places in the history, for an error that names them. A message of ullage
-    /// stands for several messages of the history; the first of them is its place.
+    /// Converts positions in the request to places in the history, for errors. A message of ullage that stands for
+    /// several messages has the place of the first.
     #[allow(clippy::needless_pass_by_value)] // A list arrives as a `Vec`.
     fn places(&self, messages: Vec<usize>) -> Vec<usize> {
         let Some(due) = &self.due else { return messages };
         messages.into_iter().filter_map(|message| due.reading.get().place(message)).collect()
     }
 
-    /// The reading to make a plan for, if the request must be compacted.
+    /// Returns the reading to make a plan for, if the request must be compacted.
     #[getter]
     fn reading(&self, py: Python<'_>) -> Option<Py<PyReading>> {
         self.due.as_ref().map(|due| due.reading.clone_ref(py))
     }
 
-    /// Carries a plan out: the messages to send, which the view remembers.
+    /// Applies a plan. Returns the messages to send, and remembers them.
     fn apply<'py>(&self, py: Python<'py>, plan: &PyPlan) -> PyResult<Bound<'py, PyList>> {
         let Some(due) = self.due.as_ref().filter(|_| !plan.0.edits.is_empty()) else {
             return Ok(self.list.bind(py).clone());
@@ -103,8 +103,8 @@ impl PyViewRequest {
         due.compacted(py, outputs(entries), plan.0.format, due.is_lasting)
     }
 
-    /// Remembers the host's own compaction of this request. A message that is the same object replaces itself. Another
-    /// message, with its neighbours, replaces the entries removed between unchanged ones.
+    /// Remembers the host's own compaction of this request. A message that is the same object replaces itself. New
+    /// messages between two kept ones replace the entries that were removed there.
     fn replace<'py>(&self, py: Python<'py>, messages: &Bound<'py, PyList>) -> PyResult<()> {
         let Some(due) = &self.due else { return Ok(()) };
         let mut places: HashMap<*mut PyObject, VecDeque<usize>> = HashMap::new();
@@ -120,13 +120,13 @@ impl PyViewRequest {
             .collect();
         stand_for_gaps(&mut outputs, self.list.bind(py).len());
         let format = due.reading.get().format();
-        // A list that somebody else made may need a repair, so no request goes on from it before it is read again.
+        // A list made by someone else may need a repair, so it is read again before a request continues it.
         due.compacted(py, outputs, format, false).map(|_| ())
     }
 }
 
 impl Due {
-    /// Remembers what a compaction left, and returns it. The next request goes on from it if it `is_ready`.
+    /// Remembers and returns the outcome of a compaction. The next request continues it if it `is_ready`.
     fn compacted<'py>(
         &self,
         py: Python<'py>,
@@ -156,8 +156,8 @@ impl Due {
     }
 }
 
-/// New messages together replace all removed entries between the unchanged messages around them. Otherwise all but the
-/// last would replace nothing, and would appear in every history that continues from there.
+/// Makes the new messages between two unchanged ones replace, together, all entries removed there. Otherwise all but
+/// the last would replace nothing, and would appear in every history that continues from there.
 fn stand_for_gaps(outputs: &mut [Output<Made>], messages: usize) {
     let mut end = messages;
     let mut ends = vec![messages; outputs.len()];
@@ -177,7 +177,7 @@ fn stand_for_gaps(outputs: &mut [Output<Made>], messages: usize) {
     }
 }
 
-/// A rewritten list as the view takes it.
+/// Converts a rewritten list to the view's outputs.
 pub(super) fn outputs(entries: Vec<Rewritten<Bound<'_, PyAny>>>) -> Vec<Output<Made>> {
     let made = |entry: &Rewritten<Bound<'_, PyAny>>| Arc::new(entry.value.clone().unbind());
     entries.into_iter().map(|entry| Output { made: (!entry.is_same).then(|| made(&entry)), of: entry.of }).collect()

@@ -42,7 +42,7 @@ pub(super) fn diagnostic(line: &str) -> Option<Severity> {
     })
 }
 
-/// `src/a.c:12:5: error: text`, `A.java:12: warning: text`, `src/a.ts(12,5): error TS1: text`
+/// Parses `src/a.c:12:5: error: text`, `A.java:12: warning: text` and `src/a.ts(12,5): error TS1: text`.
 fn located(line: &str) -> Option<Severity> {
     if line.starts_with([' ', '\t']) {
         return None;
@@ -59,14 +59,14 @@ fn located(line: &str) -> Option<Severity> {
     }
 }
 
-/// True if the line says where the diagnostic below is.
+/// True if the line gives the place of the diagnostic below it.
 pub(super) fn introduces(line: &str) -> bool {
     line.starts_with("In file included from ")
         || line.starts_with("                 from ")
         || line.ends_with(':') && (line.contains(": In ") || line.contains(": At "))
 }
 
-/// True if the line goes on with the diagnostic above: an excerpt, a note, anything indented.
+/// True if the line continues the diagnostic above it: an excerpt, a note, anything indented.
 pub(super) fn continues(line: &str) -> bool {
     let is_numbered = || {
         let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -79,14 +79,14 @@ pub(super) fn continues(line: &str) -> bool {
     line.starts_with([' ', '\t', '|']) || line == "..." || is_numbered() || is_note() || is_gradle(line)
 }
 
-/// `> Could not resolve all files` below `* What went wrong:`
+/// True for a line such as `> Could not resolve all files` below `* What went wrong:`.
 fn is_gradle(line: &str) -> bool {
     line.starts_with("> ") && !line.starts_with("> Task ")
         || line.starts_with("Execution failed ")
         || line.starts_with("A problem ")
 }
 
-/// Returns a hash of the kind of diagnostic: the words outside quotes and places, or the flag at the end.
+/// Returns a hash of the kind of diagnostic: its words outside quotes and places, or the flag at its end.
 pub(super) fn kind(line: &str) -> u64 {
     let mut hasher = Xxh3Default::new();
     if let Some(at) = line.rfind(" [-W").filter(|_| line.ends_with(']')) {

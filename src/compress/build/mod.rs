@@ -1,4 +1,4 @@
-//! Output of compilers, linkers and installers: errors are kept whole, warnings by kind, and progress is counted.
+//! Output of compilers, linkers and installers: keeps errors whole, keeps warnings by kind, and counts progress.
 
 mod diagnostic;
 mod progress;
@@ -18,16 +18,16 @@ use crate::numbers::thousands;
 /// The least percentage of lines that are diagnostics with their excerpts, or progress.
 const BUILD: usize = 50;
 
-/// A diagnostic of more lines is cut.
+/// A longer diagnostic is cut to this many lines.
 const LONGEST: usize = 60;
 
-/// Errors of one kind that are kept whole.
+/// Number of errors of one kind that are kept whole.
 const ALIKE: usize = 10;
 
-/// Errors of one kind that are named; what is behind them is counted, since it has most likely one cause.
+/// Number of errors of one kind that are named. Further ones most likely have the same cause, and are counted.
 const NAMED: usize = 50;
 
-/// The last lines say how it ended.
+/// Number of last lines that are kept, because they say how the build ended.
 const END: usize = 4;
 
 /// True if most lines are diagnostics, excerpts or progress.
@@ -40,7 +40,7 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
     sample.any(is_one) && sample.share(|line| is_one(line) || is_excerpt(line)) >= BUILD
 }
 
-/// The line without what `docker build` puts in front: `#12 0.345 `.
+/// Returns the line without the prefix of `docker build`: `#12 0.345 `.
 fn bare(line: &str) -> &str {
     let rest = line.strip_prefix('#').and_then(|rest| rest.split_once(' '));
     let Some((_, rest)) = rest.filter(|(step, _)| step.bytes().all(|byte| byte.is_ascii_digit())) else { return line };
@@ -50,7 +50,7 @@ fn bare(line: &str) -> &str {
     }
 }
 
-/// The output as pieces. O(length).
+/// Splits the output into pieces. O(length).
 pub(super) fn outline(text: &str) -> Outline<'_> {
     let mut build = RankedLines::of(text, Reports::ByWords);
     let mut verbs = Verbs::default();
@@ -93,20 +93,20 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     build.outline()
 }
 
-/// Returns the severity of the diagnostic that begins here, perhaps after lines that say where it is.
+/// Returns the severity of the diagnostic that begins here, perhaps after lines that give its place.
 fn severity_from(build: &RankedLines<'_>, index: usize) -> Option<Severity> {
     let start = (index..build.len()).take(LONGEST).find(|index| !introduces(bare(build.line(*index))))?;
     diagnostic(bare(build.line(start)))
 }
 
-/// The lines of the diagnostic that begins at `start`, with what introduces it.
+/// Returns the lines of the diagnostic that begins at `start`, with the lines that introduce it.
 fn block(build: &RankedLines<'_>, start: usize) -> Range<usize> {
     let header = (start..build.len()).find(|index| !introduces(bare(build.line(*index)))).unwrap_or(start);
     let end = (header + 1..build.len()).find(|index| !continues(bare(build.line(*index)))).unwrap_or(build.len());
     start..end
 }
 
-/// The first line of a block that is a diagnostic.
+/// Returns the first line of a block that is a diagnostic.
 fn header(build: &RankedLines<'_>, block: &Range<usize>) -> usize {
     block.clone().find(|index| diagnostic(bare(build.line(*index))).is_some()).unwrap_or(block.start)
 }

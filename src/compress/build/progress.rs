@@ -1,4 +1,4 @@
-//! Lines about progress. Only their number matters.
+//! Progress lines. Only their number matters.
 
 use std::fmt;
 
@@ -52,7 +52,7 @@ const VERBS: [&str; 44] = [
     "-- ",
 ];
 
-/// Returns the action of a progress line: `Compiling`, `[12/340]`, a command of make.
+/// Returns the action of a progress line: `Compiling`, `[12/340]`, or a command of make.
 pub(super) fn verb(line: &str) -> Option<&str> {
     let body = line.trim_start();
     if let Some(rest) = body.strip_prefix('[') {
@@ -82,7 +82,7 @@ pub(super) fn verb(line: &str) -> Option<&str> {
     (is_short || is_make).then_some("steps of make")
 }
 
-/// `[12/340] Building`, `[ 12%] Building`; `[INFO] Downloading` of maven.
+/// Returns the action of `[12/340] Building`, `[ 12%] Building`, and Maven's `[INFO] Downloading`.
 fn numbered_step(rest: &str) -> Option<&str> {
     if let Some(rest) = rest.strip_prefix("INFO] ") {
         let words = ["Download", "---", "Building", "Copying", "Nothing to compile", "Compiling", "skip ", "Using "];
@@ -94,7 +94,7 @@ fn numbered_step(rest: &str) -> Option<&str> {
     (is_step && is_number).then(|| rest.trim_start().split(' ').next().unwrap_or_default())
 }
 
-/// True if the line says how the whole went.
+/// True if the line says how the whole build ended.
 pub(super) fn is_summary(line: &str) -> bool {
     const STARTS: [&str; 20] = [
         "    Finished ",
@@ -131,7 +131,7 @@ pub(super) struct Verbs<'a> {
     others: usize,
 }
 
-/// The most verbs that are named. A build has few, and other words could be many.
+/// Maximum number of verbs that are named. A build has few; another text could have many.
 const NAMED: usize = 8;
 
 impl<'a> Verbs<'a> {

@@ -3,13 +3,13 @@
 /// A kind of declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Declaration {
-    /// Something with a body that is left out.
+    /// A declaration with a body, which is left out.
     Function,
-    /// Something with members.
+    /// A declaration with members.
     Type,
     Constant,
     Import,
-    /// A decorator or an annotation, which says something about what follows.
+    /// A decorator or annotation, which describes the next declaration.
     Attribute,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn declaration(line: &str) -> Option<Declaration> {
         "ALTER" | "DROP" => Some(Declaration::Constant),
         _ => None,
     };
-    // A word of the language is followed by what it declares, a name that begins like one is not.
+    // A keyword is followed by a name. A longer word that begins like a keyword is not one.
     let is_word = rest.len() > word.len() && matches!(rest.as_bytes()[word.len()], b' ' | b'<' | b'(' | b'\t');
     if let Some(kind) = by_word.filter(|_| is_word && !rest.ends_with('.')) {
         return Some(kind);
@@ -62,7 +62,7 @@ pub(super) fn declaration(line: &str) -> Option<Declaration> {
         .filter(|_| is_outer || rest.starts_with(|c: char| c.is_ascii_lowercase()))
 }
 
-/// The line without the words that may be before every declaration.
+/// Returns the line without the modifiers that may precede a declaration.
 fn without_modifiers(line: &str) -> &str {
     const MODIFIERS: [&str; 28] = [
         "pub",
@@ -108,7 +108,7 @@ fn without_modifiers(line: &str) -> &str {
         let behind = behind.trim_start();
         let behind = behind.strip_prefix("\"C\"").map_or(behind, str::trim_start);
         let next = behind.split([' ', '(', '<', ':', '=']).next().unwrap_or_default();
-        // `const X: u8 = 1` and `static X` declare a constant. The words are not modifiers there.
+        // `const X: u8 = 1` and `static X` declare a constant, so these words are not modifiers there.
         let is_constant = matches!(word, "const" | "static" | "final") && !is_keyword(next) && !behind.contains('(');
         if next.is_empty() || is_constant {
             return rest;
@@ -124,12 +124,12 @@ fn is_keyword(word: &str) -> bool {
     )
 }
 
-/// `const fs = require("fs")`
+/// True for `const fs = require("fs")`.
 fn is_call_of_require(line: &str) -> bool {
     line.contains(" = require(") || line.starts_with("require(")
 }
 
-/// `NAME = value` before a line.
+/// True for `NAME = value` at the beginning of a line.
 fn is_assignment(line: &str) -> bool {
     line.split_once(" = ").is_some_and(|(name, _)| {
         let name = name.split(':').next().unwrap_or(name);
@@ -137,7 +137,7 @@ fn is_assignment(line: &str) -> bool {
     })
 }
 
-/// `int main(int argc, char **argv) {`, `render() {`, `public void run(` with the rest in the lines below.
+/// True for `int main(int argc, char **argv) {`, `render() {`, and `public void run(` that continues on the next line.
 fn is_function(line: &str, is_outer: bool) -> bool {
     const OTHERS: [&str; 24] = [
         "if", "for", "while", "switch", "return", "else", "catch", "do", "try", "case", "throw", "new", "await",

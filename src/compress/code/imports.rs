@@ -1,16 +1,16 @@
-//! The imports of a file in one line.
+//! Summarizes the imports of a file in one line.
 
 use super::super::outline::Rank;
 use super::super::ranked::RankedLines;
 use super::declaration::{Declaration, declaration};
 
-/// Characters of names that are shown.
+/// Number of characters of names that are shown.
 const SHOWN: usize = 160;
 
-/// Fewer imports are shown as they are.
+/// Fewer imports are kept as they are.
 const LEAST: usize = 3;
 
-/// Names what the file imports before its first import.
+/// Writes the names of all imports before the first one.
 pub(super) fn summarize(code: &mut RankedLines<'_>, lines: &[&str]) {
     let is_import = |line: &str| !line.starts_with([' ', '\t']) && declaration(line) == Some(Declaration::Import);
     let imports: Vec<usize> = (0..lines.len()).filter(|index| is_import(lines[*index])).collect();

@@ -1,7 +1,7 @@
-//! Source code and settings files: keeps declarations, and leaves out bodies by their lines.
+//! Source code and settings files: keeps declarations, and names the lines of omitted bodies.
 //!
-//! Read by indentation and the shape of lines, which holds in every language that people lay out, also in the middle of
-//! a file. Where the tool has numbered the lines, the gaps name those numbers.
+//! Code is read by its indentation and the shape of its lines. That works in every language that people indent, and in
+//! the middle of a file. If the tool printed line numbers, the gaps use those numbers.
 
 mod declaration;
 mod imports;
@@ -17,18 +17,18 @@ use super::sample::Sample;
 const CODE: usize = 60;
 const CODE_OF_A_READER: usize = 40;
 
-/// Lines of a type's body that are essential: its fields, unless they are declared by a word of their own.
+/// Number of lines of a type's body that are essential: its fields, unless a keyword declares them.
 const FIELDS: usize = 12;
 
-/// Lines of a comment at the front of the file that are essential.
+/// Number of lines of a comment at the top of the file that are essential.
 const FRONT: usize = 3;
 
-/// A signature of more lines is cut.
+/// A longer signature is cut to this many lines.
 const SIGNATURE: usize = 12;
 
-/// True if most lines look like code and some line declares something, or most are settings.
+/// True if most lines look like code and one declares something, or if most lines are settings.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
-    // Markdown with code in it is prose.
+    // Markdown with code blocks is prose.
     if sample.any(|line| line.starts_with("```")) {
         return false;
     }
@@ -42,7 +42,7 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
         || sample.share(|line| bare(line, settings::is_setting)) >= settings::SETTINGS
 }
 
-/// True if a line is indented, ends as statements end, or is a comment.
+/// True if a line is indented, ends like a statement, or is a comment.
 fn looks_like_code(line: &str) -> bool {
     let body = line.trim_end();
     body.ends_with(['{', '}', ';', '(', ')', ',', ':', '=', '>'])
@@ -51,25 +51,25 @@ fn looks_like_code(line: &str) -> bool {
         || declaration(line).is_some()
 }
 
-/// Reads a line number that a tool has put in front: `  12→`, `12\t`, `12: `, `12 | `.
+/// Parses a line number that a tool printed: `  12→`, `12\t`, `12: `, `12 | `.
 fn number(line: &str) -> Option<(usize, &str)> {
     let line = line.trim_start_matches(' ');
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    // OK because no file has more lines; sums of such numbers cannot overflow.
+    // OK because no file has more lines, and sums of such numbers cannot overflow.
     let (number, rest) = (line[..digits].parse::<u32>().ok()? as usize, &line[digits..]);
     let code = rest.strip_prefix(['\t', '→']).or_else(|| rest.strip_prefix(": ")).or_else(|| rest.strip_prefix(" | "));
-    // At the end of an empty line, spaces are often taken away.
+    // Tools often strip the trailing spaces of an empty line.
     code.or_else(|| matches!(rest, ":" | " |").then_some("")).map(|code| (number, code))
 }
 
-/// The number of the first line, if the lines are numbered one after the other.
+/// Returns the number of the first line, if the lines are numbered consecutively.
 fn first_number(code: &RankedLines<'_>) -> Option<usize> {
     let first = number(code.line(0))?.0;
     let follows = |index: usize| number(code.line(index)).is_none_or(|(number, _)| number == first + index);
     (code.len() > 1 && number(code.line(1)).is_some() && (1..code.len()).all(follows)).then_some(first)
 }
 
-/// The code as pieces. O(length).
+/// Splits the code into pieces. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let mut code = RankedLines::of(text, Reports::ByForm);
     if code.len() == 0 {
@@ -108,7 +108,7 @@ fn mark(code: &mut RankedLines<'_>, lines: &[&str]) {
     while index < lines.len() {
         let line = lines[index];
         let body = line.trim();
-        // A label or a brace of its own opens or closes nothing here; what it belongs to is known by its indentation.
+        // A label or a brace on its own line opens and closes nothing here; indentation decides.
         if body.is_empty() || body == "{" || body.starts_with("#if") || body.starts_with("#e") {
             index += 1;
             continue;
@@ -132,7 +132,7 @@ fn mark(code: &mut RankedLines<'_>, lines: &[&str]) {
             Declaration::Function | Declaration::Type if blocks.is_empty() => Rank::Key,
             _ => Rank::Sample,
         };
-        // Only what declares a block has lines of it that matter.
+        // Only declarations of blocks have lines that matter inside.
         let shown = if matches!(kind, Declaration::Constant | Declaration::Attribute) { index + 1 } else { end };
         (index..shown).for_each(|index| code.set(index, rank));
         if matches!(kind, Declaration::Function | Declaration::Type) {
@@ -143,7 +143,7 @@ fn mark(code: &mut RankedLines<'_>, lines: &[&str]) {
     }
 }
 
-/// A comment, a field, or a statement.
+/// Ranks a comment, a field or a statement.
 fn mark_other(code: &mut RankedLines<'_>, lines: &[&str], index: usize, block: Option<&mut Block>) {
     let line = lines[index];
     if is_comment(line.trim()) {
@@ -161,7 +161,7 @@ fn mark_other(code: &mut RankedLines<'_>, lines: &[&str], index: usize, block: O
     }
 }
 
-/// True if something is declared after the comment, and not a comment only.
+/// True if a declaration follows the comment, and not only another comment.
 fn declares_behind(lines: &[&str], index: usize) -> bool {
     lines[index..]
         .iter()
@@ -170,7 +170,7 @@ fn declares_behind(lines: &[&str], index: usize) -> bool {
         .is_some_and(|line| declaration(line).is_some())
 }
 
-/// After the last line of a signature: where its brackets are closed.
+/// Returns the line after a signature: the one after its closing bracket.
 fn end_of_signature(lines: &[&str], start: usize) -> usize {
     let mut open = 0_isize;
     for (index, line) in lines.iter().enumerate().skip(start).take(SIGNATURE) {
@@ -189,12 +189,12 @@ fn end_of_signature(lines: &[&str], start: usize) -> usize {
     start + 1
 }
 
-/// The first line of a docstring under a signature.
+/// Ranks the first line of a docstring below a signature.
 fn mark_doc(code: &mut RankedLines<'_>, lines: &[&str], index: usize) {
     let Some(line) = lines.get(index).map(|line| line.trim()) else { return };
     if ["\"\"\"", "'''", "r\"\"\""].iter().any(|start| line.starts_with(start)) {
         code.set(index, Rank::Sample);
-        // The text may begin in the line below.
+        // The docstring's text may begin on the next line.
         if line.len() <= "r\"\"\"".len() && index + 1 < lines.len() {
             code.set(index + 1, Rank::Sample);
         }

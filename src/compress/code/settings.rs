@@ -1,4 +1,5 @@
-//! YAML, TOML, INI: the keys of the upper two levels, with their first entries. Of repeated entries the first is kept.
+//! YAML, TOML, INI: keeps the keys of the upper two levels and their first entries. Of repeated entries it keeps the
+//! first.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,7 @@ use crate::numbers::thousands;
 /// The least percentage of lines that are settings.
 pub(super) const SETTINGS: usize = 80;
 
-/// Keys of the second level that are essential, under each of the first.
+/// Number of second-level keys that are essential below each first-level key.
 const KEYS: usize = 8;
 
 /// True if the line is a key, an item, a section or a comment.
@@ -26,7 +27,7 @@ pub(super) fn is_setting(line: &str) -> bool {
         || line.starts_with("  ") && body.ends_with([',', ']'])
 }
 
-/// `[package]`, `[[bench]]`
+/// True for `[package]` and `[[bench]]`.
 fn is_section(body: &str) -> bool {
     let inner = body.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     inner.is_some_and(|inner| {
@@ -36,7 +37,7 @@ fn is_section(body: &str) -> bool {
     })
 }
 
-/// The key of `key: value`, `key:`, `key = value`.
+/// Returns the key of `key: value`, `key:` or `key = value`.
 fn key(body: &str) -> Option<&str> {
     let is_key = |key: &str| {
         !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '"' | '\''))
@@ -46,16 +47,16 @@ fn key(body: &str) -> Option<&str> {
         Some((key, _)) => key,
         None => body.strip_suffix(':')?,
     };
-    // Code ends its statements and calls functions.
+    // Code ends statements with semicolons and calls functions.
     (is_key(key) && !body.ends_with([';', '{']) && !body.contains('(')).then_some(key)
 }
 
-/// The most essential lines for a key that repeats, as in list items and documents.
+/// Number of essential lines for a key that repeats, as in list items and documents.
 const ALIKE: usize = 3;
 
-/// Ranks the lines by their level, and by how often the same key stood at the same place before.
+/// Ranks the lines by their level, and by how often the same key came before at the same place.
 pub(super) fn mark(code: &mut RankedLines<'_>, lines: &[&str]) {
-    // The width of the first indentation is that of a level.
+    // The first indentation is the width of a level.
     let step = lines.iter().map(|line| indent(line)).find(|width| *width > 0).unwrap_or(2);
     let places = places(lines);
     let mut times: HashMap<u64, usize, RandomState> = HashMap::default();
@@ -96,9 +97,9 @@ pub(super) fn mark(code: &mut RankedLines<'_>, lines: &[&str]) {
     }
 }
 
-/// For each line, a hash of the keys on the way to it and of its own; items of a list have one place.
+/// Returns for each line a hash of its key and its parents' keys. All items of a list have the same place.
 fn places(lines: &[&str]) -> Vec<u64> {
-    // The blocks that the line is in, by their indentation.
+    // The blocks around the line, by indentation.
     let mut open: Vec<(usize, u64)> = Vec::new();
     let mut section = 0;
     let place = |line: &&str| {
@@ -114,7 +115,7 @@ fn places(lines: &[&str]) -> Vec<u64> {
         let mut at = open.last().map_or(section, |(_, place)| *place);
         let mut inner = indent;
         let mut rest = body;
-        // The keys of an item are after its dash.
+        // The key of a list item follows the dash.
         while let Some(item) = rest.strip_prefix("- ") {
             at = xxh3_64_with_seed(b"-", at);
             open.push((inner, at));
