@@ -61,24 +61,24 @@ static FINDER: Lazy<AhoCorasick> = Lazy::new(|| {
         .expect("a fixed list of short words makes an automaton")
 });
 
-/// Lines in which a program reports its failure, in any surrounding text, such as a printed file or a list of files.
-/// The words are at the beginning of a line, so code and prose about failures do not count.
+/// Lines in which a program reports its failure, inside any other text, such as a printed file or a list of files. The
+/// words must begin the line, so code and prose about failures do not count.
 static REPORTS: Lazy<Regex> = Lazy::new(|| lines_that_begin_with(&[&OWN_FAILURES[..], &LOGGED_FAILURES[..]].concat()));
 
-/// The same without log lines, because a log that was read reports failures of others.
+/// The same without log lines, because a printed log reports failures of other programs.
 static OWN_REPORTS: Lazy<Regex> = Lazy::new(|| lines_that_begin_with(&OWN_FAILURES));
 
 const OWN_FAILURES: [&str; 4] = [
-    // Words with which programs and shells begin an error.
+    // Words that begin an error of programs and shells.
     r"(?i:traceback \(most recent call last\):|exception in thread |panic: |npm err! |\[?exit code:? [1-9])|E   ",
     r"thread '[^'\n]*' panicked at|curl: \(\d+\) |(?i:segmentation fault)|error(?:\[E\d+\])?: |fatal: |FAILED[: ]",
-    // An exception with or without its words; a compiler's place.
+    // An exception, with or without its message; a place from a compiler.
     r"[\w.]*(?:Error|Exception)(?::|\r?$)|[ \t]*[^\s:]{1,200}:\d+(?::\d+)?: (?:fatal )?error: ",
-    // A program's name followed by a reason.
+    // The name of a program, and a reason.
     r"[\w./-]+: [^\n]*(?:Permission denied|No such file or directory|cannot |command not found|Operation not permitted|Input/output error|No space left on device)",
 ];
 
-/// A level, alone, after a time or in JSON.
+/// A log level: alone, after a time, or in JSON.
 const LOGGED_FAILURES: [&str; 2] = [
     r"(?:\d{4}-\d\d-\d\d[T ][\d:.,Z+-]+ )?\[?(?:ERROR|FATAL|CRITICAL|FAILED|PANIC|SEVERE)[\]: ]|[EF]\d{4} \d\d:\d\d:",
     r#"\{[^\n]{0,200}"level": ?"(?:error|fatal|critical|panic)""#,
@@ -115,28 +115,28 @@ pub fn failure_words(text: &str) -> Vec<usize> {
     found
 }
 
-/// A failure in a log of Kubernetes, as in `E0314 09:26:53.589793   12345 file.go:67] message`.
+/// A failure in Kubernetes' log format: `E0314 09:26:53.589793   12345 file.go:67] message`.
 static KLOG: Lazy<Regex> =
     Lazy::new(|| Regex::new(r"(?m)^[EF]\d{4} \d\d:\d\d:\d\d").expect("a fixed pattern compiles"));
 
-/// True if no letter, digit or path touches the word. The end of a name such as `ValueError` stands alone too.
+/// True if the word touches no letter, digit or path. The end of a name such as `ValueError` counts as a word too.
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let bytes = text.as_bytes();
     let before = start.checked_sub(1).map(|at| bytes[at]);
     let after = bytes.get(end).copied();
     let camel = before.is_some_and(|b| b.is_ascii_alphanumeric()) && bytes[start].is_ascii_uppercase();
-    // In strings of JSON the letter before may end an escape: `\nerror`.
+    // In a JSON string, the letter before may end an escape: `\nerror`.
     let escaped = start > 1 && bytes[start - 2] == b'\\' && matches!(bytes[start - 1], b'n' | b'r' | b't');
     let opens = camel
         || escaped
         || before.is_none_or(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'/' | b'.')));
     let closes = after.is_none_or(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'/')))
-        // A word before a dot ends a sentence, unless a name goes on, as in `error.log`.
+        // A dot after a word ends a sentence, unless a name continues, as in `error.log`.
         && !(after == Some(b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_alphanumeric));
     opens && closes
 }
 
-/// True if the words around it say that nothing failed: `0 errors`, `no failures`, `errors: 0`, `failed=0`.
+/// True if the words around it state that nothing failed: `0 errors`, `no failures`, `errors: 0`, `failed=0`.
 fn is_none(text: &str, start: usize, end: usize) -> bool {
     let before = text[text.floor_char_boundary(start.saturating_sub(12))..start].trim_end_matches(' ');
     let none_before = ["no", "No", "NO", "without", "zero"]

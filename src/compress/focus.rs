@@ -7,17 +7,17 @@ use regex::Regex;
 use super::gap::newlines;
 use super::outline::{Outline, Rank};
 
-/// Lines that are needed more than any others.
+/// Lines that are more important than all others.
 #[derive(Debug, Clone)]
 pub enum Focus<'a> {
-    /// Lines by their numbers: those in the file where the text shows numbers, otherwise those of the text, from 1.
+    /// Lines by number: the printed line numbers if the text has them, otherwise the lines of the text from 1.
     Lines(Range<usize>),
     /// Lines that match.
     Pattern(&'a Regex),
 }
 
 impl Focus<'_> {
-    /// Ranks the pieces that hold such lines before all others. O(length).
+    /// Ranks pieces with such lines before all others. O(length).
     pub(super) fn raise(&self, outline: &mut Outline<'_>, text: &str) {
         let (mut line, mut counted) = (outline.first_number.unwrap_or(1), 0);
         for piece in outline.pieces.iter_mut().filter(|piece| !piece.source.is_empty()) {

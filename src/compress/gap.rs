@@ -1,4 +1,4 @@
-//! The line in a gap: the size and the place of the missing text, and the number of failures in it.
+//! The line in place of a gap: the size and place of the missing text, and the number of failures in it.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -11,32 +11,32 @@ use crate::tokens::{CountTokens, TextKind};
 const GAP: &str = "[... ";
 const GAP_END: &str = " ...]";
 
-/// The line after a shortened text without a gap. Its headings name the missing parts.
+/// The line after a shortened text that has no gap lines. The headings in that text name the missing parts.
 pub(super) const SPARED: &str = "[... what can be spared is left out ...]";
 
-/// The content that is left out at one place.
+/// The missing content at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gap {
-    /// Lines, counted from 1: a retrieval takes these numbers.
+    /// Lines, counted from 1. A retrieval accepts these numbers.
     Lines(Range<usize>),
-    /// Lines, counted from 1, and the number that the first of them has in the file that they are from.
+    /// Lines, counted from 1, and the printed line number of the first one.
     Numbered(Range<usize>, usize),
-    /// Something else that is counted, named in the plural.
+    /// Other units, named in the plural.
     Items(usize, &'static str),
     /// A piece of one line.
     Characters(usize),
 }
 
-/// A gap, and how much in it reports a failure.
+/// A gap, and the number of failures in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// The missing content.
     pub gap: Gap,
-    /// The number of its pieces that report a failure.
+    /// The number of missing pieces that report a failure.
     pub failure_words: usize,
 }
 
-/// The line in place of a gap in which `failure_words` pieces report a failure.
+/// Returns the line in place of a gap in which `failure_words` pieces report a failure.
 pub(super) fn gap_line(gap: &Gap, failure_words: usize) -> String {
     let mut line = GAP.to_owned();
     // Writing to a string cannot fail.
@@ -74,10 +74,10 @@ pub(super) fn push_errors(out: &mut String, failure_words: usize) {
     };
 }
 
-/// The most tokens that a line in a gap of this text takes, its line ends included. O(length).
+/// Returns the most tokens that a gap line of this text can take, including line ends. O(length).
 pub(super) fn gap_tokens(outline: &Outline<'_>, text: &str, counter: &dyn CountTokens) -> usize {
     let failure_words = outline.pieces.iter().filter(|piece| piece.failure_word).count();
-    // No number in a gap is above these, and none takes more tokens. A piece of a line has no more characters than bytes.
+    // No number in a gap is larger, and none takes more tokens. A part of a line has no more characters than bytes.
     let gaps = match (outline.unit, outline.first_number) {
         (Unit::Items(noun), _) => vec![Gap::Items(outline.pieces.len(), noun)],
         (Unit::Lines, first) => {
@@ -95,19 +95,19 @@ pub(super) fn gap_tokens(outline: &Outline<'_>, text: &str, counter: &dyn CountT
     gaps.iter().map(tokens).max().unwrap_or_default() + ends
 }
 
-/// Line ends in `text`.
+/// Counts the line ends in `text`.
 pub(super) fn newlines(text: &str) -> usize {
-    // Counted in bytes, of which many are added at once; no block has more than one holds.
+    // Summed in one byte per block, which the compiler vectorizes. A block is too short to overflow it.
     let blocks = text.as_bytes().chunks(usize::from(u8::MAX));
     blocks.map(|block| usize::from(block.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>())).sum()
 }
 
-/// True if a line of `text` says that something is left out. O(length), at the speed of memory where none does.
+/// True if `text` has a gap line. O(length), at memory speed if it has none.
 pub(super) fn has_gap_line(text: &str) -> bool {
     text.contains(GAP) && text.lines().any(is_gap_line)
 }
 
-/// True if `line` says that something is left out, as [`Compressed::text`](super::Compressed::text) does.
+/// True if `line` is a gap line, as written in [`Compressed::text`](super::Compressed::text).
 pub fn is_gap_line(line: &str) -> bool {
     let is_one = |rest: &str| rest.ends_with(GAP_END) && rest.contains(" left out") && !rest.contains('\n');
     line.strip_prefix(GAP).is_some_and(|rest| is_one(rest.trim_end()))

@@ -1,44 +1,44 @@
-//! The content types of a text.
+//! The content types.
 
 /// The content type of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ContentKind {
-    /// An array of objects in JSON.
+    /// A JSON array of objects.
     Records,
     /// Any other JSON.
     Json,
     /// Output of compilers and installers.
     Build,
-    /// Changes of files.
+    /// Changes to files.
     Diff,
     /// Output of a test run.
     TestRun,
-    /// Stacks of calls, mostly of failures.
+    /// Stack traces, mostly of failures.
     Trace,
-    /// An object in JSON a line.
+    /// A JSON object on each line.
     JsonLines,
-    /// HTML, XML and their like.
+    /// HTML, XML and similar markup.
     Markup,
-    /// Metrics as Prometheus exposes them.
+    /// Metrics in Prometheus' text format.
     Metrics,
     /// Encoded data in lines.
     Data,
     /// A list of files.
     Listing,
-    /// Results of a search, with the files that they are in.
+    /// Search results by file.
     Search,
-    /// Rows with separators or in columns.
+    /// Rows with separators or aligned columns.
     Table,
-    /// Source code, or a file of settings.
+    /// Source code, or a settings file.
     Code,
-    /// Lines of a program about what it does, which repeat.
+    /// Repeating lines in which a program reports its work.
     Log,
     /// Anything else.
     Text,
 }
 
 impl ContentKind {
-    /// The public name.
+    /// Returns the public name.
     pub fn name(self) -> &'static str {
         match self {
             ContentKind::Records => "JSON records",

@@ -1,7 +1,7 @@
-//! Logs, and any text of lines without another content type.
+//! Logs, and any other text of lines.
 //!
-//! Lines that differ in their numbers only have one shape. The first of a shape is kept with how often the shape
-//! occurs, rare shapes are kept whole, failures before everything else.
+//! Lines that differ only in their numbers have the same shape. The first line of a shape is kept with the number of
+//! such lines, lines of rare shapes are kept whole, and failures come before everything else.
 
 use std::collections::HashMap;
 
@@ -18,11 +18,11 @@ use crate::numbers::thousands;
 /// A shape with at most this many lines is rare.
 const RARE: usize = 2;
 
-/// The most lines that stay at each end of a repeated shape, beside the line with its count. They show how the numbers
-/// change.
+/// Number of lines that are kept at each end of a repeated shape, beside the line with the count. They show how the
+/// numbers change.
 const ENDS: usize = 2;
 
-/// A text with at least this many lines for each shape is repetitive.
+/// A text with at least this many lines for each shape repeats itself.
 const LINES_PER_SHAPE: usize = 2;
 
 /// Counts the lines of each shape.
@@ -57,14 +57,14 @@ impl Shapes {
     }
 }
 
-/// A text of lines as pieces, and what it is. O(length).
+/// Splits a text of lines into pieces, and returns its content type. O(length).
 pub(super) fn outline(text: &str) -> (ContentKind, Outline<'_>) {
     let shapes = Shapes::of(text);
     let (found, repeats) = (failure_words(text), shapes.repeat());
     let mut cursor = Cursor::of(&found);
     let mut outline = Outline::of(Unit::Lines);
     let mut seen = vec![0_usize; shapes.lines.len()];
-    // The letter of the level may be the only sign of a failure: `E0314` and `I0314` have one shape.
+    // The letter of the level may be the only sign of a failure: `E0314` and `I0314` have the same shape.
     let mut failures = vec![0_usize; shapes.lines.len()];
     let mut trail = 0;
     let mut is_counted = false;
@@ -95,7 +95,7 @@ pub(super) fn outline(text: &str) -> (ContentKind, Outline<'_>) {
             () if !repeats || turn == 1 || times <= RARE => Rank::Sample,
             () => Rank::Ordinary,
         };
-        // Lines that belong to a failure are counted with it.
+        // Further lines of a failure are counted with it.
         is_counted = match () {
             () if !here.is_empty() => failures[*shape] > MOST_ALIKE,
             () if trail > 0 => is_counted,
@@ -119,13 +119,13 @@ fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }
 
-/// True if a line is a heading of Markdown, which names the subject of a part of a long text.
+/// True if a line is a Markdown heading, which names the subject of a part.
 fn is_heading(line: &str) -> bool {
     let title = line.trim_start_matches('#');
     title.len() < line.len() && title.starts_with(' ')
 }
 
-/// A line with at most this many bytes is shown with its count.
+/// A line of at most this many bytes is shown with its count.
 const LONGEST_COUNTED: usize = 400;
 
 fn with_count(line: &str, times: usize) -> String {

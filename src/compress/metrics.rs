@@ -1,4 +1,4 @@
-//! Metrics in Prometheus' format: a line of statistics for each family, and its unusual series.
+//! Metrics in Prometheus' text format: a line of statistics for each family, and its unusual series.
 //!
 //! The format: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
 
@@ -12,10 +12,10 @@ use super::series::Series;
 /// The least percentage of lines that are series or comments on series.
 const SERIES: usize = 90;
 
-/// A family of more series is summed up.
+/// A family with more series is summarized.
 const FEW: usize = 4;
 
-/// Series of a larger family that are shown.
+/// Number of series of a larger family that are shown.
 const SHOWN: usize = 2;
 
 /// True if the lines are series with comments.
@@ -24,7 +24,7 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
         && sample.share(|line| line.starts_with('#') || series(line).is_some()) >= SERIES
 }
 
-/// A line for each family and its series. `None` if there are none. O(length).
+/// Returns a line for each family, and its series. `None` if there are none. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let found = failure_words(text);
     let mut cursor = Cursor::of(&found);
@@ -74,7 +74,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     (!outline.pieces.is_empty()).then_some(outline)
 }
 
-/// Counts the lines of the first family: its comments and its series, which have one name.
+/// Counts the lines of the first family: its comments and its series, which share a name.
 fn family(text: &str, lines: &[Range<usize>]) -> usize {
     let is_comment = |line: &&Range<usize>| series(&text[(*line).clone()]).is_none();
     let comments = lines.iter().take_while(is_comment).count();
@@ -88,7 +88,7 @@ fn name(line: &str) -> &str {
     line.split(['{', ' ']).next().unwrap_or_default()
 }
 
-/// The series with its labels, and its value, of `name{label="value"} 1.5 1700000000000`.
+/// Splits `name{label="value"} 1.5 1700000000000` into the series with its labels, and the value.
 fn series(line: &str) -> Option<(&str, &str)> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':');
     let line = line.trim_end();

@@ -1,11 +1,11 @@
 //! Shortens long tool output by content type.
 //!
-//! A text is cleaned of what a terminal would not show, a room that knows its kind takes it apart into pieces and ranks
-//! them, and as many are kept, the most needed first, as a budget allows. What is left out is named where it stood.
+//! First the text is cleaned of what a terminal would not show. The module for its content type splits it into ranked
+//! pieces. The highest-ranked pieces are kept, as many as the budget allows. A line in each gap says what is missing.
 //!
-//! Guarantees: the output is shorter than the text and fits the budget; a bigger budget never keeps less; every line
-//! that reports a failure is kept, or counted where it was left out; shortened text is not shortened again to the same
-//! budget; the same input gives the same bytes.
+//! Guarantees: the output is shorter than the text and fits the budget. A bigger budget never keeps less. Every line
+//! that reports a failure is kept, or counted in its gap. Shortened text is not shortened again to the same budget. The
+//! same input gives the same bytes.
 
 mod alike;
 mod blob;
@@ -75,21 +75,21 @@ pub struct Request<'a> {
     pub aim: Aim,
     /// The kind of text that the output is counted as.
     pub kind: TextKind,
-    /// The lines that were asked for, where the call names some.
+    /// The lines that the call asked for, if it named some.
     pub focus: Option<Focus<'a>>,
 }
 
 impl<'a> Request<'a> {
-    /// A request to shorten the output of `tool` to `aim`.
+    /// Returns a request to shorten the output of `tool` to `aim`.
     pub fn of(tool: &'a str, aim: Aim) -> Request<'a> {
         Request { tool, aim, kind: TextKind::ToolOutput, focus: None }
     }
 }
 
-/// `text` shortened as `request` asks; `None` where that makes it no shorter, or it was done before. O(length).
+/// Shortens `text` as `request` asks. `None` if that makes it no shorter, or if it is shortened already. O(length).
 ///
-/// Text of no kind keeps its head and its tail. Counted is what is left, lines in gaps included; at a budget that is too
-/// small for anything, one such line is left.
+/// Text of no known type keeps its beginning and its end. The budget includes gap lines. If it is too small for any
+/// piece, a single gap line is left.
 pub fn compress(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<Compressed> {
     let is_done = match request.aim {
         _ if is_gap_line(text) => true,
@@ -107,7 +107,7 @@ pub fn compress(text: &str, request: &Request<'_>, counter: &dyn CountTokens) ->
         && let Some(again) = once(&short.text, request, counter)
     {
         if again.kind == ContentKind::Json {
-            // A line after it would make it something else. OK to go on since each time is shorter.
+            // A further gap line would change its content type. The loop ends because each pass makes the text shorter.
             short = again;
             continue;
         }
@@ -129,7 +129,7 @@ fn once(text: &str, request: &Request<'_>, counter: &dyn CountTokens) -> Option<
     if is_shorter(&short.text, text) {
         return Some(Compressed { text: short.text, kind, left_out: short.left_out });
     }
-    // A form of its own can be longer than what it stands for; lines are not.
+    // Only JSON, which has its own form of markers, can become longer than the original; lines cannot.
     let (Aim::Tokens(_), ContentKind::Json) = (request.aim, kind) else { return None };
     let (kind, outline) = log::outline(&cleaned);
     let short = select(outline, &cleaned, request, counter, |short| is_shorter(short, text));
@@ -141,10 +141,11 @@ fn is_shorter(short: &str, text: &str) -> bool {
     short.len() < text.len() && short.chars().count() <= text.chars().count()
 }
 
-/// The pieces of `outline` that `request` keeps.
+/// Returns the pieces of `outline` that `request` keeps.
 ///
-/// Those that were chosen last go again where the outcome does not fit, since a tokenizer may make more of a text than of its
-/// pieces, or where it `is_short` not, since what a room makes may be longer than what it stands for.
+/// The pieces chosen last are dropped again if the outcome does not fit, because a text may have more tokens than its
+/// pieces together. They are also dropped while it is not `is_short`, because a made line may be longer than its
+/// source.
 fn select(
     mut outline: Outline<'_>,
     text: &str,
@@ -156,7 +157,7 @@ fn select(
         focus.raise(&mut outline, text);
     }
     if outline.unit == Unit::Lines && has_gap_line(text) {
-        // Shortened before: its lines do not have the numbers of the original.
+        // It was shortened before, so its lines do not have the numbers of the original.
         outline.unit = Unit::Items("lines");
     }
     let choosing = OutlineChoice::of(&outline, text, request.kind, counter);
@@ -166,7 +167,7 @@ fn select(
     let is_good = |short: &str| is_short(short) && counter.fits(short, request.kind, budget);
     let mut tries = 0;
     while !is_good(&short.text) && !order.is_empty() {
-        // One by one at first; many are never wrong by much, and each try costs as much as the text is long.
+        // First one piece at a time. The estimate is never far off for many pieces, and each try costs O(length).
         tries += 1;
         let going = if tries <= SINGLE_TRIES { 1 } else { order.len().div_ceil(2) };
         order.truncate(order.len() - going);
@@ -175,5 +176,5 @@ fn select(
     short
 }
 
-/// Tries in which one piece goes at a time.
+/// Number of tries that drop one piece at a time.
 const SINGLE_TRIES: usize = 64;

@@ -1,4 +1,4 @@
-//! A text in pieces that may be kept or left out, with their ranks.
+//! A text as ranked pieces, each of which is kept or left out.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,10 +7,10 @@ use std::ops::Range;
 use super::failure_words::Cursor;
 use crate::text::end_of_slice;
 
-/// A line longer than this many bytes is cut into slices, so that no line can take a whole budget.
+/// A line with more bytes is cut into slices, so that no single line can take a whole budget.
 const LONGEST_LINE: usize = 400;
 
-/// About the size of a slice in bytes: some forty tokens, a sentence or two.
+/// The approximate size of a slice in bytes: about forty tokens, a sentence or two.
 const SLICE: usize = 160;
 
 /// The priority of a piece. A budget is spent in this order.
@@ -18,22 +18,22 @@ const SLICE: usize = 160;
 pub enum Rank {
     /// Pieces that the caller asked for.
     Asked,
-    /// Reports a failure that no earlier piece reports.
+    /// A piece that reports a failure which no earlier piece reports.
     Alarm,
-    /// Belongs to a failure, or reports one like another.
+    /// A piece that belongs to a failure, or reports a similar one again.
     Failure,
-    /// Describes the whole text: a header, a summary, a signature.
+    /// A piece that describes the whole text: a header, a summary, a signature.
     Key,
-    /// The first of its kind, or one of few.
+    /// The first piece of its kind, or one of few.
     Sample,
-    /// One of many.
+    /// One of many similar pieces.
     Ordinary,
     /// Pieces that are hardly ever needed.
     Bulk,
 }
 
 impl Rank {
-    /// Every rank, the most needed first.
+    /// All ranks, highest priority first.
     pub const ALL: [Rank; 7] =
         [Rank::Asked, Rank::Alarm, Rank::Failure, Rank::Key, Rank::Sample, Rank::Ordinary, Rank::Bulk];
 
@@ -43,12 +43,12 @@ impl Rank {
     }
 }
 
-/// The unit of the pieces, for the words in a gap.
+/// The unit of the pieces, as gap lines name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Lines of the text, or slices of one.
     Lines,
-    /// Something else that is counted, named in the plural: `records`.
+    /// Other units, named in the plural: `records`.
     Items(&'static str),
 }
 
@@ -57,64 +57,64 @@ pub enum Unit {
 pub enum Wording {
     /// Its source, unchanged.
     Source,
-    /// Something else, which ends with a line end.
+    /// Other text, which ends with a line end.
     Made(Box<str>),
-    /// The text that [`Outline::reword`] makes of its source, for texts with few kept pieces.
+    /// Text that [`Outline::reword`] writes from the source only if the piece is kept.
     Reworded,
 }
 
 /// A part of a text that is kept whole or left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// The bytes of its text.
+    /// The bytes of its source.
     pub source: Range<usize>,
     /// The text that is written for it.
     pub wording: Wording,
     /// Its priority.
     pub rank: Rank,
-    /// True if it reports a failure. Such pieces are counted in their gap.
+    /// True if it reports a failure. Missing failures are counted in their gap.
     pub failure_word: bool,
     /// Its contribution to the gap line if it is left out.
     pub absence: Absence,
-    /// True if it may be kept.
+    /// Whether it may be kept without a budget.
     pub essence: Essence,
 }
 
-/// Says whether a piece may be kept.
+/// Whether a piece may be kept without a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Essence {
-    /// As its rank says.
+    /// Its rank decides.
     ByRank,
-    /// It is left out with any budget, and counted, because enough similar pieces are kept.
+    /// It is only counted, with any budget, because enough similar pieces are kept.
     Counted,
 }
 
-/// The contribution of a missing piece to a gap line.
+/// The effect of a missing piece on a gap line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absence {
-    /// A line has the size of the gap.
+    /// It is part of the gap line's size.
     Marked,
-    /// No line, because a heading has the count: the context of a hunk, the entries of a folder. A piece that reports a
-    /// failure is marked anyway.
+    /// It needs no gap line, because a heading has the count: the context of a hunk, the entries of a folder. A piece
+    /// that reports a failure has one anyway.
     Plain,
 }
 
-/// A text as pieces, in its order and without gaps between them.
+/// A text as consecutive pieces without gaps.
 pub struct Outline<'a> {
     /// The unit of the pieces.
     pub unit: Unit,
-    /// The pieces. Their sources follow one another and cover the text.
+    /// The pieces. Their sources are consecutive and cover the text.
     pub pieces: Vec<Piece>,
-    /// The number of the first line in its file, if the lines are numbered and do not begin with 1.
+    /// The number of the first line in its file, if the lines are numbered and do not begin at 1.
     pub first_number: Option<usize>,
     reword: Option<Box<Reword<'a>>>,
 }
 
-/// Makes the text of a piece from its source. The text must end with a line end.
+/// Writes the text of a piece from its source. The text must end with a line end.
 type Reword<'a> = dyn Fn(&str) -> String + 'a;
 
 impl Piece {
-    /// True if a missing piece needs a line in its gap.
+    /// True if a missing piece needs a gap line.
     pub fn is_marked(&self) -> bool {
         self.absence == Absence::Marked || self.failure_word
     }
@@ -126,7 +126,7 @@ impl<'a> Outline<'a> {
         Outline { unit, pieces: Vec::new(), first_number: None, reword: None }
     }
 
-    /// Returns the outline with a function for the pieces of [`Outline::push_reworded`].
+    /// Sets the function that writes the pieces of [`Outline::push_reworded`].
     #[must_use]
     pub fn rewording(self, reword: impl Fn(&str) -> String + 'a) -> Outline<'a> {
         Outline { reword: Some(Box::new(reword)), ..self }
@@ -156,7 +156,7 @@ impl<'a> Outline<'a> {
         });
     }
 
-    /// Adds a piece whose text is made from `source` if it is kept.
+    /// Adds a piece whose text is written from `source` if it is kept.
     pub fn push_reworded(&mut self, source: Range<usize>, rank: Rank, failure_word: bool) {
         self.pieces.push(Piece {
             source,
@@ -168,9 +168,9 @@ impl<'a> Outline<'a> {
         });
     }
 
-    /// Adds a line of `text` with its line end; a long one in slices. The first slice, and slices with one of
-    /// `failure_words` (sorted offsets in `text`), have `rank`. The others are ordinary if the line reports a failure.
-    /// O(line).
+    /// Adds a line of `text` with its line end; a long line is cut into slices. The first slice, and slices with one of
+    /// `failure_words` (sorted offsets in `text`), have `rank`. If the line reports a failure, its other slices are
+    /// ordinary. O(line).
     pub fn push_line(&mut self, text: &str, line: Range<usize>, rank: Rank, failure_words: &[usize]) {
         if line.len() <= LONGEST_LINE {
             self.push(line, rank, !failure_words.is_empty());
@@ -196,7 +196,7 @@ impl<'a> Outline<'a> {
         self.pieces[first..].iter_mut().for_each(|piece| piece.absence = Absence::Plain);
     }
 
-    /// Makes the pieces from `first` on counted, because enough similar pieces are kept.
+    /// Marks the pieces from `first` on as only counted, because enough similar pieces are kept.
     pub fn count(&mut self, first: usize) {
         self.pieces[first..].iter_mut().for_each(|piece| piece.essence = Essence::Counted);
     }

@@ -1,4 +1,4 @@
-//! A text of lines, ranked one by one. Most rooms look at lines: they raise those that matter, and this makes the pieces.
+//! A text of lines, ranked one by one. Most content types raise the lines that matter, and get the pieces from here.
 
 use std::ops::Range;
 
@@ -7,21 +7,21 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::failure_words::{Cursor, failure_words, reports};
 use super::outline::{Outline, Rank, Unit, lines};
 
-/// Indented lines after a failure that are taken for its stack or its details.
+/// Maximum number of indented lines after a failure that count as its stack or details.
 pub(super) const LONGEST_TRAIL: usize = 40;
 
-/// The source of the knowledge that a line reports a failure.
+/// How it is known if a line reports a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reports {
     /// By its words.
     ByWords,
-    /// A failure by its words. It is counted as one, but belongs to a success and keeps its rank.
+    /// Its words report a failure. It is counted as one, but belongs to a success and keeps its rank.
     Aside,
-    /// A failure, whatever its words.
+    /// It reports a failure, whatever its words.
     Failure,
-    /// It reports none: words in it are names or somebody's text.
+    /// It reports none: failure words in it are names or quoted text.
     Nothing,
-    /// The same, unless it says by its form that a program failed: what another program printed before or after.
+    /// It reports none, unless its form shows that another program failed before or after.
     ByForm,
 }
 
@@ -32,18 +32,18 @@ struct Mark {
     reports: Reports,
     is_reworded: bool,
     is_unmarked: bool,
-    /// True if the piece of the line before represents this line too.
+    /// True if the previous line's piece represents this line too.
     is_folded: bool,
 }
 
-/// Text that is written beside or instead of a line.
+/// Text that is written before or instead of a line.
 #[derive(Debug)]
 enum Made {
     Before(String, Rank),
     Instead(String),
 }
 
-/// The lines of a text, and how much each is needed.
+/// The lines of a text with their ranks.
 #[derive(Debug)]
 pub(super) struct RankedLines<'a> {
     text: &'a str,
@@ -53,42 +53,42 @@ pub(super) struct RankedLines<'a> {
 }
 
 impl<'a> RankedLines<'a> {
-    /// All lines of `text`, of rank [`Rank::Ordinary`].
+    /// Returns all lines of `text`, with rank [`Rank::Ordinary`].
     pub(super) fn of(text: &'a str, reports: Reports) -> RankedLines<'a> {
         let lines: Vec<Range<usize>> = lines(text).collect();
         let mark = Mark { rank: Rank::Ordinary, reports, is_reworded: false, is_unmarked: false, is_folded: false };
         RankedLines { text, marks: vec![mark; lines.len()], lines, made: Vec::new() }
     }
 
-    /// The number of lines.
+    /// Returns the number of lines.
     pub(super) fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// A line without its line end.
+    /// Returns a line without its line end.
     pub(super) fn line(&self, index: usize) -> &'a str {
         let line = &self.text[self.lines[index].clone()];
         let line = line.strip_suffix('\n').unwrap_or(line);
         line.strip_suffix('\r').unwrap_or(line)
     }
 
-    /// Gives a line a rank.
+    /// Sets the rank of a line.
     pub(super) fn set(&mut self, index: usize, rank: Rank) {
         self.marks[index].rank = rank;
     }
 
-    /// Gives a line a rank unless it has a better one.
+    /// Sets the rank of a line, unless its rank is better.
     pub(super) fn raise(&mut self, index: usize, rank: Rank) {
         let mark = &mut self.marks[index];
         mark.rank = mark.rank.min(rank);
     }
 
-    /// Says whether a line reports a failure.
+    /// Sets how it is known if a line reports a failure.
     pub(super) fn reports(&mut self, index: usize, reports: Reports) {
         self.marks[index].reports = reports;
     }
 
-    /// Has a line written as the outline rewords it, see [`Outline::rewording`].
+    /// Writes a line as the outline rewords it; see [`Outline::rewording`].
     pub(super) fn reword(&mut self, index: usize) {
         self.marks[index].is_reworded = true;
     }
@@ -98,17 +98,17 @@ impl<'a> RankedLines<'a> {
         self.marks[index].is_unmarked = true;
     }
 
-    /// Writes `text`, a line without its end, before a line.
+    /// Writes `text`, without a line end, on a line before this one.
     pub(super) fn before(&mut self, index: usize, text: String, rank: Rank) {
         self.made.push((index, Made::Before(text, rank)));
     }
 
-    /// Writes `text`, a line without its end, in place of a line.
+    /// Writes `text`, without a line end, instead of a line.
     pub(super) fn instead(&mut self, index: usize, text: String) {
         self.made.push((index, Made::Instead(text)));
     }
 
-    /// Writes `text`, a line without its end, in place of lines which say the same again and again.
+    /// Writes `text`, without a line end, instead of several repeating lines.
     pub(super) fn fold(&mut self, lines: Range<usize>, text: String, rank: Rank) {
         self.instead(lines.start, text);
         self.set(lines.start, rank);
@@ -116,7 +116,7 @@ impl<'a> RankedLines<'a> {
         self.marks[lines.start + 1..lines.end].iter_mut().for_each(|mark| mark.is_folded = true);
     }
 
-    /// The pieces. A line whose words report a failure is at least [`Rank::Failure`]. O(length).
+    /// Returns the pieces. A line whose words report a failure is at least [`Rank::Failure`]. O(length).
     pub(super) fn outline(mut self) -> Outline<'a> {
         let is_read = self.marks.iter().any(|mark| matches!(mark.reports, Reports::ByWords | Reports::Aside));
         let found = if is_read { failure_words(self.text) } else { Vec::new() };

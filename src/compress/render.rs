@@ -9,10 +9,10 @@ pub(super) struct Rendered {
     pub left_out: Vec<LeftOut>,
 }
 
-/// The kept pieces in their order, with a line in each gap. O(length of `text`).
+/// Writes the kept pieces in order, with a line in each gap. O(length of `text`).
 pub(super) fn render(outline: &Outline<'_>, text: &str, kept: &[bool]) -> Rendered {
     let (mut out, mut gaps) = (String::new(), Vec::new());
-    // Lines are numbered from 1; `line` is that of the offset `counted`.
+    // Lines are numbered from 1; `line` is the line of the offset `counted`.
     let (mut line, mut counted) = (1, 0);
     let mut line_of = |offset: usize| {
         line += newlines(&text[counted..offset]);

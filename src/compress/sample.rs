@@ -1,15 +1,15 @@
 //! A sample of the lines of a text.
 
-/// Lines that are looked at in front, in the middle and at the end.
+/// Number of lines that are sampled at the beginning, in the middle and at the end.
 const LINES: usize = 40;
 
-/// Bytes of a line that are looked at.
+/// Number of bytes of a line that are sampled.
 const WIDTH: usize = 300;
 
-/// Lines of a text: from its front, its middle and its end.
+/// Lines of a text: from its beginning, its middle and its end.
 #[derive(Debug, Clone)]
 pub struct Sample<'a> {
-    /// The lines, without line ends; empty ones are left out.
+    /// The lines without line ends. Empty lines are left out.
     pub lines: Vec<&'a str>,
     /// The first bytes of the text.
     pub start: &'a str,
@@ -20,7 +20,7 @@ pub struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// The sample of what `tool` returned. O(1).
+    /// Samples the output of `tool`. O(1).
     pub fn of(text: &'a str, tool: &str) -> Sample<'a> {
         let window = |from: usize, to: usize| &text[text.floor_char_boundary(from)..text.floor_char_boundary(to)];
         let size = LINES * WIDTH;
@@ -38,13 +38,13 @@ impl<'a> Sample<'a> {
         Sample { lines, start, end, tool: tool.to_ascii_lowercase() }
     }
 
-    /// The percentage of sampled lines that match.
+    /// Returns the percentage of sampled lines that match.
     pub fn share(&self, is_so: impl Fn(&str) -> bool) -> usize {
         let hits = self.lines.iter().filter(|line| is_so(line)).count();
         hits * 100 / self.lines.len().max(1)
     }
 
-    /// True if some line is so.
+    /// True if any sampled line matches.
     pub fn any(&self, is_so: impl Fn(&str) -> bool) -> bool {
         self.lines.iter().any(|line| is_so(line))
     }

@@ -1,4 +1,5 @@
-//! Results of a search: `grep -n`, ripgrep, with headings too, `git grep`. Each file is named once, with how much was found in it.
+//! Search results: `grep -n`, `git grep`, and ripgrep with or without headings. Each file is named once, with its
+//! count.
 
 use std::ops::Range;
 
@@ -11,20 +12,20 @@ use crate::numbers::thousands;
 /// The least percentage of lines that are results.
 const RESULTS: usize = 70;
 
-/// Results of each file that say what is found in it.
+/// Number of results of each file that are essential.
 const SAMPLES: usize = 2;
 
-/// Stands between results that are not neighbours.
+/// The separator between results that are not adjacent.
 const SEPARATOR: &str = "--";
 
-/// A result of more bytes is cut.
+/// A longer result is cut to this many bytes.
 const LONGEST_RESULT: usize = 200;
 
 /// Failures stand out if at most one of this many lines reports one.
 const RARE_AMONG: usize = 10;
 
-/// True if most lines look like `path:12:text`, `path-12-text` or `path:text`, and not all like the second, or like `12:text`
-/// under a path.
+/// True if most lines look like `path:12:text`, `path-12-text` or `path:text`, but not all like the second; or like
+/// `12:text` below a path.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     let is_headed = sample.lines.windows(2).any(|pair| is_heading(pair[0]) && is_under_heading(pair[1]));
     if is_headed && sample.share(|line| is_heading(line) || is_under_heading(line) || line == SEPARATOR) >= RESULTS {
@@ -42,7 +43,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let found = failure_words(text);
     let mut cursor = Cursor::of(&found);
     let mut outline = Outline::of(Unit::Lines);
-    // A search for errors finds only failures. Among other results a failure stands out.
+    // In a search for errors every result is a failure. Among other results a failure stands out.
     let are_rare = found.len() * RARE_AMONG < newlines(text) + 1;
     let all = results(text);
     let mut next = 0;
@@ -68,7 +69,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
         let in_file = &all[next..next + in_file];
         let is_match = |line: &str| if has_heading { is_match_under_heading(line) } else { is_match(line, path) };
         let matches = in_file.iter().filter(|(line, _)| is_match(&text[line.clone()])).count();
-        // A heading of the search itself is written again with its count.
+        // A heading of the search tool is written with its count.
         let named = if has_heading { line.clone() } else { line.start..line.start };
         cursor.until(named.end);
         outline.push_made(named, heading(path, matches), Rank::Key, false);
@@ -86,7 +87,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     Some(outline.rewording(without_path))
 }
 
-/// The lines, each with the file that it is a result in. With `rg --heading` that is named once, by a line of its own.
+/// Returns the lines, each with the file of its result. `rg --heading` names a file once, on a line of its own.
 fn results(text: &str) -> Vec<(Range<usize>, Option<&str>)> {
     let mut all: Vec<(Range<usize>, Option<&str>)> =
         lines(text).map(|line| (line.clone(), path(text[line].trim_end()))).collect();
@@ -106,13 +107,13 @@ fn results(text: &str) -> Vec<(Range<usize>, Option<&str>)> {
     all
 }
 
-/// True if the line may name the file of the results under it.
+/// True if the line may name the file of the results below it.
 fn is_heading(line: &str) -> bool {
     let line = line.trim_end();
     is_path(line) && !line.contains(':') && (line.contains('/') || line.contains('.'))
 }
 
-/// `12:text` or, around matches, `12-text`.
+/// True for `12:text`, and for `12-text` in the context of a match.
 fn is_under_heading(line: &str) -> bool {
     let behind = line.trim_start_matches(|c: char| c.is_ascii_digit());
     behind.len() < line.len() && behind.starts_with([':', '-'])
@@ -129,7 +130,7 @@ fn heading(path: &str, matches: usize) -> String {
     }
 }
 
-/// The path in `path:12:text` or, around matches, `path-12-text`; without numbers, `path:text`.
+/// Returns the path in `path:12:text`, in `path-12-text` (context of a match), or in `path:text`.
 fn path(line: &str) -> Option<&str> {
     numbered(line).or_else(|| plain(line)).map(|end| &line[..end])
 }
@@ -149,7 +150,7 @@ fn numbered(line: &str) -> Option<usize> {
     None
 }
 
-/// Returns the end of the path before `:`. The path needs a folder or a suffix, so that no sentence matches.
+/// Returns the end of the path before `:`. The path must have a folder or a suffix, so that no sentence matches.
 fn plain(line: &str) -> Option<usize> {
     let at = line.find(':')?;
     let path = &line[..at];
@@ -170,7 +171,7 @@ fn is_match(line: &str, path: &str) -> bool {
     line.get(path.len()..).is_some_and(|rest| rest.starts_with(':'))
 }
 
-/// The line without its path: `12:text`.
+/// Returns the line without its path: `12:text`.
 fn without_path(line: &str) -> String {
     let body = line.trim_end_matches(['\n', '\r']);
     let rest = path(body).map_or(body, |path| &body[path.len() + 1..]);

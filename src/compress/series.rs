@@ -2,21 +2,21 @@
 
 use crate::numbers::thousands;
 
-/// Numbers and where in their order they are: a time, or nothing.
+/// Numbers, each with its time, if it has one.
 #[derive(Debug, Default)]
 pub(super) struct Series<'a> {
     times: Vec<&'a str>,
     values: Vec<(f64, &'a str)>,
 }
 
-/// A step is a jump if it is this many interquartile ranges beyond the quartiles. The same fence as for outliers of a
-/// column.
+/// A step is a jump if it is this many interquartile ranges beyond the quartiles. Outliers of a column have the same
+/// limit.
 const FENCE: f64 = 3.0;
 
-/// The most jumps that are listed, the largest first.
+/// Number of jumps that are listed, largest first.
 const JUMPS: usize = 3;
 
-/// The least number of steps for which quartiles are useful.
+/// Fewer steps have no useful quartiles.
 const FEWEST_STEPS: usize = 8;
 
 impl<'a> Series<'a> {
@@ -28,14 +28,14 @@ impl<'a> Series<'a> {
         Some(())
     }
 
-    /// Describes the numbers. All figures but the mean occur in the source as they are written. O(n).
+    /// Describes the numbers. All figures but the mean occur in the source as written. O(n).
     pub(super) fn digest(&self, noun: &str) -> String {
         let count = thousands(self.values.len());
         let number = |place: usize| self.values[place].0;
         let mut finite: Vec<usize> = (0..self.values.len()).filter(|place| number(*place).is_finite()).collect();
         let by_value = |a: &usize, b: &usize| number(*a).total_cmp(&number(*b)).then(a.cmp(b));
         let lowest = finite.iter().copied().min_by(by_value);
-        // The first of several.
+        // Of equal numbers, the first.
         let highest = finite.iter().copied().max_by(|a, b| number(*a).total_cmp(&number(*b)).then(b.cmp(a)));
         let (Some(lowest), Some(highest)) = (lowest, highest) else { return format!("{count} {noun}") };
         let source = |place: usize| self.values[place].1;
@@ -44,7 +44,7 @@ impl<'a> Series<'a> {
             return format!("{count} {noun}{}, all {}", self.span(), source(lowest));
         }
         let mean = self.mean(&finite);
-        // The nearest rank, so that what is said occurs.
+        // By the nearest rank, so that the figures occur in the source.
         let [median, most] = [50, 95].map(|hundredths| {
             let rank = (finite.len() - 1) * hundredths / 100;
             source(*finite.select_nth_unstable_by(rank, by_value).1)
@@ -84,7 +84,7 @@ impl<'a> Series<'a> {
         rounded(mean)
     }
 
-    /// The steps between neighbours that are far beyond the others.
+    /// Describes the steps between neighbours that are far larger than the others.
     fn jumps(&self) -> String {
         let steps: Vec<(usize, f64)> = self
             .values
@@ -117,7 +117,7 @@ impl<'a> Series<'a> {
     }
 }
 
-/// A number that no source says, to six digits.
+/// Formats a computed number with six digits.
 pub(super) fn rounded(number: f64) -> String {
     /// The number of significant digits that are written.
     const DIGITS: i32 = 6;

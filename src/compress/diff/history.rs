@@ -1,36 +1,37 @@
-//! `git log`, with `--stat` or without, and `git diff --stat`: commits with their subjects, and how much each changed.
+//! `git log`, with or without `--stat`, and `git diff --stat`: commits with their subjects and the size of their
+//! changes.
 
 use super::super::outline::{Outline, Rank};
 use super::super::ranked::{RankedLines, Reports};
 use super::super::sample::Sample;
 use crate::numbers::thousands;
 
-/// Without commits: the least percentage of lines that tell how much of a file changed.
+/// The least percentage of lines with the change of a file, if there are no commits.
 const COUNTS: usize = 80;
 
 /// The least number of commits that distinguishes a history from a text that quotes one.
 const COMMITS: usize = 2;
 
-/// Letters of a commit's hash that make it unique, even in large repositories.
+/// Number of letters of a commit's hash that are shown. It is unique even in large repositories.
 const NAME: usize = 12;
 
-/// Files of a commit that are essential where the whole is of many commits: those that changed most.
+/// Number of files of a commit that are essential if there are many commits: the files that changed most.
 const FILES: usize = 2;
 
-/// Files that are essential where the whole is one list.
+/// Number of essential files if the text is one list of files.
 const FILES_OF_ONE: usize = 30;
 
-/// Said once, in front.
+/// Written once, at the beginning.
 const NOTE: &str = "[dates, bodies and files of commits stand only where there was room for them]";
 
-/// True if the text is a list of commits, or of files with how much changed in them.
+/// True if the text is a list of commits, or of files with the size of their changes.
 pub(in crate::compress) fn claims(sample: &Sample<'_>) -> bool {
     let commits = sample.lines.windows(2).filter(|pair| name(pair[0]).is_some() && is_header(pair[1])).count();
     commits >= COMMITS && name(sample.lines[0]).is_some()
         || sample.share(|line| changed(line).is_some() || is_sum(line)) >= COUNTS
 }
 
-/// The commits. `None` if there are none. O(length).
+/// Splits the text into commits. `None` if there are none. O(length).
 pub(in crate::compress) fn outline(text: &str) -> Option<Outline<'_>> {
     let mut history = RankedLines::of(text, Reports::ByForm);
     let starts: Vec<usize> = (0..history.len()).filter(|index| name(history.line(*index)).is_some()).collect();
@@ -55,7 +56,7 @@ pub(in crate::compress) fn outline(text: &str) -> Option<Outline<'_>> {
                 () if line.is_empty() => Rank::Bulk,
                 () if is_sum(line) => Rank::Sample,
                 () if line.starts_with("Author: ") => {
-                    // Most commits in a row are of one author.
+                    // Most consecutive commits have the same author.
                     let is_new = author != line;
                     author = line;
                     if is_new { Rank::Sample } else { Rank::Bulk }
@@ -80,7 +81,7 @@ pub(in crate::compress) fn outline(text: &str) -> Option<Outline<'_>> {
     (start > 0).then(|| history.outline())
 }
 
-/// `commit 0123456789ab, 6 files`: the name short, and how many files changed.
+/// Returns `commit 0123456789ab, 6 files`: the short hash, and the number of changed files.
 fn history_name(history: &RankedLines<'_>, start: usize, end: usize) -> Option<String> {
     let line = (start < end).then(|| history.line(start))?;
     let name = name(line)?;
@@ -94,9 +95,9 @@ fn history_name(history: &RankedLines<'_>, start: usize, end: usize) -> Option<S
     Some(format!("commit {}{behind}{count}", &name[..NAME.min(name.len())]))
 }
 
-/// The name in `commit d273d75a232f9899134af6d28761ee74a230fd60 (HEAD -> main)`.
+/// Returns the hash in `commit d273d75a232f9899134af6d28761ee74a230fd60 (HEAD -> main)`.
 fn name(line: &str) -> Option<&str> {
-    /// Git abbreviates to no fewer.
+    /// Git shortens hashes to at least this many letters.
     const SHORTEST: usize = 7;
     let rest = line.strip_prefix("commit ")?;
     let name = &rest[..rest.bytes().take_while(u8::is_ascii_hexdigit).count()];
@@ -114,14 +115,14 @@ fn changed(line: &str) -> Option<usize> {
     let rest = rest.trim_start();
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let signs = rest[digits..].trim();
-    // A table of numbers has no signs after them; a file that was only moved has none either.
+    // A table of numbers has no signs after them, and neither does a file that was only moved.
     let has_signs = !signs.is_empty() && signs.bytes().all(|byte| matches!(byte, b'+' | b'-'));
     let is_count = digits > 0 && (has_signs || rest.trim_end() == "0");
     let is_change = !path.starts_with("   ") && !path.contains(" | ") && (is_count || rest.starts_with("Bin "));
     is_change.then(|| rest[..digits].parse().unwrap_or(0))
 }
 
-/// ` 6 files changed, 33 insertions(+), 3 deletions(-)`
+/// True for ` 6 files changed, 33 insertions(+), 3 deletions(-)`.
 fn is_sum(line: &str) -> bool {
     line.starts_with(' ') && (line.contains(" files changed") || line.contains(" file changed"))
 }

@@ -1,5 +1,5 @@
-//! Changes of files: `git diff`, `git show`, `git log -p`, unified diffs. Each file is named with how much changed in
-//! it; what changed comes before what did not.
+//! Changes of files: `git diff`, `git show`, `git log -p`, unified diffs. Each file is named with the size of its
+//! change. Changed lines are kept before unchanged ones.
 
 mod history;
 mod read;
@@ -18,33 +18,34 @@ use super::ranked::{RankedLines, Reports};
 use super::sample::Sample;
 use crate::numbers::thousands;
 
-/// Removed lines of a hunk that are essential: enough to know what stood there.
+/// Number of removed lines of a hunk that are essential: enough to know what was there.
 const REMOVED: usize = 3;
 
-/// Added lines of a hunk that are essential, at its front and at its end: they are what the file says now.
+/// Number of added lines of a hunk that are essential, at its beginning and its end. They are the file's present
+/// content.
 const ADDED_HEAD: usize = 5;
 const ADDED_TAIL: usize = 1;
 
-/// Lines of a commit's message that are essential.
+/// Number of lines of a commit message that are essential.
 const MESSAGE: usize = 8;
 
-/// Lines longer than this on average are minified, not written by a person.
+/// A file with longer lines on average is minified, and not written by a person.
 const MINIFIED: usize = 400;
 
-/// Said once, before the first hunk.
+/// Written once, before the first hunk.
 const NOTE: &str = "[unchanged lines of hunks stand only where there was room for them]";
 
-/// True if there is a hunk header under the name of a file.
+/// True if a hunk header follows the name of a file.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     let is_git = |line: &str| line.starts_with("diff --git ") || line.starts_with("diff --cc ");
-    // Written by hand, or quoted in prose, a diff does not make up most of the lines.
+    // In prose or handwritten notes, a quoted diff is not most of the lines.
     let is_hunk = |line: &str| read::hunk(line).is_some();
     let is_body = |line: &str| line.starts_with(['+', '-', ' ', '@', '\\']) || is_git(line);
     sample.any(is_git) && (sample.lines[0].starts_with("commit ") || is_git(sample.lines[0]) || sample.any(is_hunk))
         || sample.any(is_hunk) && sample.share(is_body) >= 80
 }
 
-/// The changes. O(length).
+/// Splits the text into changes. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let mut diff = RankedLines::of(text, Reports::ByForm);
     let (files, others) = read(&diff);
@@ -68,7 +69,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     Some(diff.outline())
 }
 
-/// Names the file with its counts; the lines that say the same again are left out.
+/// Names the file with its counts, and drops header lines that repeat the name.
 fn mark_header(diff: &mut RankedLines<'_>, file: &FileChange<'_>, kind: Kind) {
     const REPEATS: [&str; 7] =
         ["index ", "--- ", "+++ ", "similarity index ", "=====", "new file mode 100644", "deleted file mode 100644"];
@@ -94,14 +95,14 @@ fn mark_header(diff: &mut RankedLines<'_>, file: &FileChange<'_>, kind: Kind) {
     );
 }
 
-/// The author of a file: a person or a tool.
+/// Who wrote a file: a person or a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     ByPeople,
     ByTools,
 }
 
-/// True if the change is one of a file that no person writes.
+/// True if the file is one that only tools write.
 fn is_made_by_tools(diff: &RankedLines<'_>, file: &FileChange<'_>) -> bool {
     const NAMES: [&str; 16] = [
         "Cargo.lock",
@@ -134,9 +135,10 @@ fn is_made_by_tools(diff: &RankedLines<'_>, file: &FileChange<'_>) -> bool {
         || file.is_binary
 }
 
-/// Ranks the lines of a hunk: what changed, most at its front; nothing of a change that was seen before.
+/// Ranks the lines of a hunk: changed lines first, and those at its beginning before others. A repeated change gets no
+/// rank.
 fn mark_hunk(diff: &mut RankedLines<'_>, hunk: Range<usize>, is_shown: bool, seen: &mut HashSet<u64, RandomState>) {
-    // Each line of a merge has two signs.
+    // In a merge, each line has two signs.
     let is_merge = diff.line(hunk.start).starts_with("@@@");
     let is_changed =
         |line: &str| line.starts_with(['+', '-']) || is_merge && line.get(1..2).is_some_and(|sign| sign != " ");
@@ -167,7 +169,7 @@ fn mark_hunk(diff: &mut RankedLines<'_>, hunk: Range<usize>, is_shown: bool, see
     }
 }
 
-/// Ranks what is between the changes: who committed what, and why.
+/// Ranks the lines between the changes: the author, the commit and its message.
 fn mark_commits(diff: &mut RankedLines<'_>, others: &[usize]) {
     let mut behind = 0;
     for index in others {

@@ -1,19 +1,19 @@
-//! Finds the files and hunks of a diff. The counts in a hunk's header say where it ends, so a removed line such as `--
-//! a comment` is not mistaken for the name of a file.
+//! Finds the files and hunks of a diff. The counts in a hunk's header say where it ends, so a removed line such as
+//! `-- a comment` is not mistaken for the name of a file.
 
 use std::ops::Range;
 
 use super::super::ranked::RankedLines;
 
-/// The changes to one file. All places are indices of lines.
+/// The changes of one file. All positions are line indices.
 #[derive(Debug)]
 pub(super) struct FileChange<'a> {
     pub path: &'a str,
-    /// The line that names the file first.
+    /// The first line that names the file.
     pub header: usize,
-    /// After the last line of its header.
+    /// The line after the header.
     pub body: usize,
-    /// After its last line.
+    /// The line after the last one of the file.
     pub end: usize,
     /// The hunks, with their headers.
     pub hunks: Vec<Range<usize>>,
@@ -22,7 +22,7 @@ pub(super) struct FileChange<'a> {
     pub is_binary: bool,
 }
 
-/// A hunk's header: columns of signs before each line, lines before, lines after.
+/// A hunk's header: the number of sign columns, and the numbers of old and new lines.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hunk {
     columns: usize,
@@ -30,7 +30,7 @@ pub(super) struct Hunk {
     after: usize,
 }
 
-/// Reads `@@ -1,7 +1,9 @@`; of a merge, `@@@ -1,7 -1,7 +1,9 @@@`.
+/// Parses `@@ -1,7 +1,9 @@`, or `@@@ -1,7 -1,7 +1,9 @@@` of a merge.
 pub(super) fn hunk(line: &str) -> Option<Hunk> {
     let columns =
         line.bytes().take_while(|byte| *byte == b'@').count().checked_sub(1).filter(|columns| *columns > 0)?;
@@ -44,7 +44,7 @@ pub(super) fn hunk(line: &str) -> Option<Hunk> {
     Some(Hunk { columns, before, after })
 }
 
-/// The files, and the lines that belong to none. O(length).
+/// Returns the files, and the lines that belong to no file. O(length).
 pub(super) fn read<'a>(diff: &RankedLines<'a>) -> (Vec<FileChange<'a>>, Vec<usize>) {
     let (mut files, mut others) = (Vec::<FileChange<'a>>::new(), Vec::new());
     let mut index = 0;
@@ -89,7 +89,7 @@ pub(super) fn read<'a>(diff: &RankedLines<'a>) -> (Vec<FileChange<'a>>, Vec<usiz
     (files, others)
 }
 
-/// The path, if the line is the first about a file.
+/// Returns the path, if the line is the first one of a file.
 fn path<'a>(diff: &RankedLines<'a>, index: usize, open: Option<&FileChange<'_>>) -> Option<&'a str> {
     let line = diff.line(index);
     if let Some(rest) = line.strip_prefix("diff --git ") {
@@ -98,7 +98,7 @@ fn path<'a>(diff: &RankedLines<'a>, index: usize, open: Option<&FileChange<'_>>)
     if let Some(path) = line.strip_prefix("diff --cc ").or_else(|| line.strip_prefix("Index: ")) {
         return Some(path);
     }
-    // A plain diff names a file by these two lines only.
+    // A plain diff names a file only by these two lines.
     let is_named = open.is_some_and(|file| file.hunks.is_empty());
     let next = (index + 1 < diff.len() && line.starts_with("--- ") && !is_named).then(|| diff.line(index + 1))?;
     let path = next.strip_prefix("+++ ")?.split('\t').next()?;
@@ -125,7 +125,7 @@ fn is_header(line: &str) -> bool {
     STARTS.iter().any(|start| line.starts_with(start))
 }
 
-/// Reads to the end of a hunk and counts; the index of the line after it.
+/// Reads and counts up to the end of a hunk. Returns the index of the next line.
 fn read_hunk(diff: &RankedLines<'_>, start: usize, hunk: Hunk, file: &mut FileChange<'_>) -> usize {
     let (mut before, mut after) = (hunk.before, hunk.after);
     let mut index = start + 1;
@@ -140,10 +140,10 @@ fn read_hunk(diff: &RankedLines<'_>, start: usize, hunk: Hunk, file: &mut FileCh
             }
             () if signs.contains(&b'-') => {
                 file.removed += 1;
-                // Removed from one of the parents of a merge: the counts cannot tell from which.
+                // Removed from one parent of a merge; the counts do not say which.
                 before = before.saturating_sub(usize::from(hunk.columns == 1));
             }
-            // An editor may have taken the space of an empty line away.
+            // An editor may have stripped the space of an empty line.
             () if line.is_empty() || line.starts_with(' ') => {
                 (before, after) = (before.saturating_sub(1), after.saturating_sub(1));
             }

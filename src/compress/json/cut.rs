@@ -1,4 +1,4 @@
-//! Shortens long strings, as written in JSON and as decoded.
+//! Shortens long strings, both JSON source and decoded text.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -8,24 +8,24 @@ use crate::compress::failure_words::failure_words;
 use crate::compress::gap::push_errors;
 use crate::numbers::thousands;
 
-/// The end of a string that was cut, after `... ` and the number of missing bytes.
+/// The end of a cut string, after `... ` and the number of missing bytes.
 pub(super) const BYTES_MARK: &str = " more bytes";
 
-/// A string of more bytes is cut: longer than paths, names, links and sentences, shorter than bodies of text.
+/// A string with more bytes is cut. Paths, names, links and sentences are shorter; bodies of text are longer.
 const LONGEST: usize = 240;
 
-/// The number of bytes kept at the front of a string that is cut.
+/// Number of bytes kept at the beginning of a cut string.
 const FRONT: usize = 120;
 
-/// The number of bytes kept before and after a word that reports a failure.
+/// Number of bytes kept before and after a word that reports a failure.
 const BEFORE_ALARM: usize = 40;
 const BEHIND_ALARM: usize = 100;
 
-/// The most failures of one string that are shown. The others are counted.
+/// Number of failures of one string that are shown. The others are counted.
 const MOST_ALARMS: usize = 3;
 
-/// `inside`, which is between quotes in JSON or is any other text without control characters, or what is left of it:
-/// its front, the failures that it reports, and how much more there was. O(length) where it is long.
+/// Returns a string, cut if it is long: its beginning, the failures in it, and the number of missing bytes. `inside` is
+/// the source between the quotes of a JSON string, or other text without control characters. O(length) if it is long.
 pub(in crate::compress) fn shortened(inside: &str) -> Cow<'_, str> {
     if inside.len() <= LONGEST {
         return Cow::Borrowed(inside);
@@ -65,7 +65,7 @@ pub(in crate::compress) fn shortened(inside: &str) -> Cow<'_, str> {
     if out.len() < inside.len() { Cow::Owned(out) } else { Cow::Borrowed(inside) }
 }
 
-/// The last place at or before `at` that is not within a character, an escape or a pair of escapes.
+/// Returns the last place at or before `at` that is not inside a character, an escape or a pair of escapes.
 fn whole_before(text: &str, at: usize) -> usize {
     let mut at = text.floor_char_boundary(at);
     loop {
@@ -77,16 +77,16 @@ fn whole_before(text: &str, at: usize) -> usize {
     }
 }
 
-/// Returns the start of the escape that `at` is inside of.
+/// Returns the start of the escape around `at`, if there is one.
 fn escape_around(bytes: &[u8], at: usize) -> Option<usize> {
-    /// Two escapes of six bytes make a character beyond the basic plane.
+    /// Two escapes of six bytes form a character outside the basic plane.
     const LONGEST_ESCAPE: usize = 12;
     if at == bytes.len() {
         return None;
     }
     let last = (at.saturating_sub(LONGEST_ESCAPE)..at).rev().find(|place| bytes[*place] == b'\\')?;
     let run = bytes[..=last].iter().rev().take_while(|byte| **byte == b'\\').count();
-    // In a run of even length, the last backslash is itself escaped.
+    // In a run of even length, the last backslash is escaped itself.
     if run % 2 == 0 {
         return None;
     }
@@ -98,7 +98,7 @@ fn escape_around(bytes: &[u8], at: usize) -> Option<usize> {
     (last + length > at).then_some(last)
 }
 
-/// `json` without the spaces between its values. O(length).
+/// Returns `json` without the spaces between its values. O(length).
 pub(in crate::compress) fn compact(json: &str) -> Cow<'_, str> {
     if !json.contains([' ', '\n', '\r', '\t']) {
         return Cow::Borrowed(json);
@@ -106,7 +106,7 @@ pub(in crate::compress) fn compact(json: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(json.len());
     let (mut rest, mut inside) = (json, false);
     while !rest.is_empty() {
-        // Up to the next quote: text outside strings, or inside of one with its escapes.
+        // Up to the next quote: text outside a string, or inside one with its escapes.
         let end = if inside { end_of_string(rest.as_bytes()) } else { rest.find('"').unwrap_or(rest.len()) };
         if inside {
             out.push_str(&rest[..end]);
@@ -123,7 +123,7 @@ pub(in crate::compress) fn compact(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns the end of the string that continues with `bytes`.
+/// Returns the end of the string that `bytes` continue.
 fn end_of_string(bytes: &[u8]) -> usize {
     let mut at = 0;
     while at < bytes.len() && bytes[at] != b'"' {

@@ -4,20 +4,20 @@ use super::tape::{Kind, Tape, after_space};
 use crate::compress::alike::Alike;
 use crate::compress::failure_words::failure_words;
 
-/// Numbers that report a failure, such as `"errors": 3`; where more do, they are a measure.
+/// Up to this many numbers may report a failure, such as `"errors": 3`. If there are more, they are measurements.
 const COUNTED: usize = 3;
 
-/// The confidence that a value reports a failure.
+/// How certain it is that a value reports a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::compress) enum Sign {
-    /// It says so.
+    /// Words report it.
     Said,
-    /// A number says so, as in `"errors": 3`; where many values do, it is a measure.
+    /// A number reports it, as in `"errors": 3`. If many values do, they are measurements.
     Counted,
 }
 
-/// The values that report a failure, in their order, of those in which one of `failure_words` is or in whose key.
-/// `failure_words` are offsets in the text, sorted. O(failure words × log values).
+/// Returns the values that report a failure, in order. Only values with one of `failure_words` in them or in their key
+/// are checked. `failure_words` are sorted offsets in the text. O(failure words × log values).
 pub(in crate::compress) fn failing(tape: &Tape, text: &str, failure_words: &[usize]) -> Vec<(usize, Sign)> {
     let mut found: Vec<(usize, Sign)> = Vec::new();
     for failure_word in failure_words {
@@ -34,7 +34,7 @@ pub(in crate::compress) fn failing(tape: &Tape, text: &str, failure_words: &[usi
         };
         let Some((node, sign)) = sign else { continue };
         match found.last_mut() {
-            // A key and its value may both say so.
+            // A key and its value may both report it.
             Some(last) if last.0 == node => last.1 = sign,
             Some(last) if last.0 > node => {}
             _ => found.push((node, sign)),
@@ -66,12 +66,12 @@ fn sign_of(tape: &Tape, text: &str, value: usize) -> Option<Sign> {
 #[derive(Debug)]
 pub(super) struct Failures {
     all: Vec<usize>,
-    /// Those of them that are wanted before all else.
+    /// The failures that are kept before everything else.
     wanted: Vec<usize>,
 }
 
 impl Failures {
-    /// Wants all of them. O(length).
+    /// Finds the failures, and wants all of them. O(length).
     pub(super) fn of(tape: &Tape, text: &str) -> Failures {
         let found = failing(tape, text, &failure_words(text));
         let counted = found.iter().filter(|(_, sign)| *sign == Sign::Counted).count();
@@ -80,29 +80,30 @@ impl Failures {
         Failures { wanted: all.clone(), all }
     }
 
-    /// Wants of those that are alike some only. O(failures).
+    /// Keeps only some of several similar failures wanted. O(failures).
     pub(super) fn count_alike(&mut self, tape: &Tape, text: &str) {
         let mut alike = Alike::default();
         self.wanted.retain(|value| alike.is_example(&text[tape.node(*value).span()]));
     }
 
-    /// Counts the failures in the value at `index`. O(log failures).
+    /// Returns the number of failures in the value at `index`. O(log failures).
     pub(super) fn within(&self, tape: &Tape, index: usize) -> usize {
         count(&self.all, tape, index)
     }
 
-    /// True if any of them is wanted. O(log failures).
+    /// True if the value at `index` contains a wanted failure. O(log failures).
     pub(super) fn are_wanted_within(&self, tape: &Tape, index: usize) -> bool {
         count(&self.wanted, tape, index) > 0
     }
 
-    /// True if the value reports one of which enough are kept. Left out whole: in part, it would not be counted.
+    /// True if enough failures like this one are kept. The value is left out whole, because a part of it would not be
+    /// counted.
     pub(super) fn is_counted(&self, value: usize) -> bool {
         self.all.binary_search(&value).is_ok() && self.wanted.binary_search(&value).is_err()
     }
 }
 
-/// Counts the `values`, which are sorted, at `index` or inside it.
+/// Counts the sorted `values` at `index` or inside it.
 fn count(values: &[usize], tape: &Tape, index: usize) -> usize {
     let first = values.partition_point(|value| *value < index);
     let end = tape.next(index);

@@ -1,7 +1,7 @@
 //! Orders the values of a JSON tree and chooses those to keep.
 //!
-//! A value is kept after its parent. Failures and the values beside them come first, then values from small containers
-//! and near the root. The order does not depend on the budget.
+//! A value is kept after its parent. Failures and their neighbours come first, then values in small containers and near
+//! the root. The order does not depend on the budget.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,38 +12,38 @@ use super::failing::Failures;
 use super::points::series;
 use super::tape::{Kind, Tape, index};
 
-/// Each doubling of the place in an array costs as much as so many levels of depth: of many elements a few are
-/// wanted whole before many are in part.
+/// Each doubling of the position in an array costs as much as this many levels of depth. So a few elements are kept
+/// whole before many are kept in part.
 const ARRAY_STEP: u32 = 2;
 
-/// Members of an object without members of their own that are on one level; after them, each doubling costs a level.
-/// Of those with members, each doubling does.
+/// Number of an object's leaf members on one level. After them, each doubling costs a level. For members that are
+/// containers, each doubling costs a level from the start.
 const MEMBERS: usize = 8;
 
-/// An upper bound for the length of a marker, with the longest numbers that a text allows.
+/// The longest possible marker, with the largest numbers that a text allows.
 pub(super) const LONGEST_MARK: &str = r#","...": "123,456,789 more keys, 123,456,789 of them errors""#;
 
 /// The part of a value that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kept {
     No,
-    /// It, but nothing that is in it.
+    /// The value, without its children.
     Bare,
-    /// It, and something that is in it.
+    /// The value, with some of its children.
     Filled,
 }
 
-/// A tree of JSON, and which of its values report a failure.
+/// A JSON tree, and its values that report a failure.
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
     pub(super) text: &'a str,
     pub(super) tape: Tape,
     failures: Failures,
-    /// Arrays that are written as what can be said of their numbers.
+    /// Arrays that are written as statistics of their numbers.
     series: HashMap<usize, String, RandomState>,
 }
 
-/// The priority of a value, lowest first: failures, the values that belong to them, and the rest by level.
+/// The priority of a value, lowest first: failures, their neighbours, and the rest by level.
 type Want = (Class, u32);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,12 +53,12 @@ enum Class {
     Other,
 }
 
-/// A value that may be kept next. There may be as many as values, so places take half a word, as on the tape.
+/// A value that may be kept next. There may be as many candidates as values, so indices take 32 bits, as on the tape.
 #[derive(Debug)]
 struct Candidate {
     value: u32,
     parent: u32,
-    /// The element of an array before it.
+    /// The previous element of the array.
     before: Option<u32>,
 }
 
@@ -66,14 +66,14 @@ impl Candidate {
     const ROOT: Candidate = Candidate { value: 0, parent: 0, before: None };
 }
 
-/// The values that may be kept next, by how much they are wanted.
+/// The values that may be kept next, by priority.
 type Candidates = BTreeMap<Want, Vec<Candidate>>;
 
-/// A limit for the kept values.
+/// The limits of the kept values.
 pub(super) struct Limit<'a> {
-    /// The most that all may take.
+    /// The most that all values together may cost.
     pub(super) size: usize,
-    /// The most that failures may take.
+    /// The most that failures may cost.
     pub(super) failures: usize,
     /// The deepest level.
     pub(super) level: usize,
@@ -82,7 +82,7 @@ pub(super) struct Limit<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// `None` unless `text` is an object or an array in JSON. O(length).
+    /// Parses `text`. `None` unless it is a JSON object or array. O(length).
     pub(super) fn of(text: &'a str) -> Option<Tree<'a>> {
         let tape = Tape::of(text).filter(|tape| tape.node(0).is_container())?;
         let failures = Failures::of(&tape, text);
@@ -90,22 +90,22 @@ impl<'a> Tree<'a> {
         Some(Tree { text, tape, failures, series })
     }
 
-    /// Wants of failures that are alike some only; the others are counted where they are left out. O(failures).
+    /// Keeps only some of several similar failures wanted. The others are counted in the gaps. O(failures).
     pub(super) fn count_alike(&mut self) {
         self.failures.count_alike(&self.tape, self.text);
     }
 
-    /// True if there is something in the value that is kept or left out by itself.
+    /// True if the value has children that are kept or left out separately.
     pub(super) fn is_inner(&self, index: usize) -> bool {
         self.tape.node(index).is_container() && self.tape.next(index) > index + 1 && !self.series.contains_key(&index)
     }
 
-    /// Counts the failures in the value at `index`.
+    /// Returns the number of failures in the value at `index`.
     pub(super) fn failures(&self, index: usize) -> usize {
         self.failures.within(&self.tape, index)
     }
 
-    /// The values to keep, in the order in which they are wanted. O(v log v) for the v values directly in those kept.
+    /// Returns the values to keep, by priority. O(v log v) for the v children of the kept values.
     pub(super) fn order(&self, limit: &Limit<'_>) -> Vec<usize> {
         let mark = (limit.cost)(LONGEST_MARK);
         let mut kept = vec![false; self.tape.len()];
@@ -122,7 +122,7 @@ impl<'a> Tree<'a> {
             for candidate in candidates {
                 let (value, parent) = (candidate.value as usize, candidate.parent as usize);
                 used += self.cost(value, parent, limit.cost);
-                // A mark in each gap of an array; one for all that is left out of an object.
+                // An array has a mark in each gap; an object has one mark for everything left out.
                 if self.is_inner(value) {
                     used += mark;
                 }
@@ -133,8 +133,8 @@ impl<'a> Tree<'a> {
                     used += is_left_out(before) * mark + is_left_out(after) * mark;
                     used = used.saturating_sub(mark);
                 }
-                // The first that does not fit ends the choice: smaller ones after it would have to go again where a
-                // bigger budget takes it.
+                // The first value that does not fit ends the choice. A smaller value after it would have to be removed
+                // again under a bigger budget, which keeps this one.
                 if used > most {
                     return order;
                 }
@@ -154,7 +154,7 @@ impl<'a> Tree<'a> {
         for value in order {
             kept[*value] = Kept::Bare;
         }
-        // Backwards, so that what is in a value is known before it.
+        // Backwards, so that children are known before their parents.
         let mut sorted = order.to_vec();
         sorted.sort_unstable();
         let mut open: Vec<usize> = Vec::new();
@@ -172,14 +172,14 @@ impl<'a> Tree<'a> {
         kept
     }
 
-    /// `beside` is the class of the value that it is in.
+    /// Returns the class of a value. `beside` is the class of its parent.
     fn class(&self, value: usize, parent: usize, beside: Class) -> Class {
         let is_in_object = self.tape.node(parent).kind == Kind::Object;
         match beside {
             _ if self.failures.are_wanted_within(&self.tape, value) => Class::Failing,
-            // Enough failures like those in it are kept.
+            // Enough failures like the ones in it are kept.
             _ if self.failures(value) > 0 => Class::Other,
-            // Names and places of what failed, on the way to it.
+            // Names and places of the failure, on the path to it.
             Class::Failing if is_in_object && self.tape.node(value).kind != Kind::Array => Class::Beside,
             Class::Beside if is_in_object && !self.tape.node(value).is_container() => Class::Beside,
             _ => Class::Other,
@@ -192,7 +192,7 @@ impl<'a> Tree<'a> {
         let count = children().count();
         let (mut inner, mut before) = (0_usize, None);
         for (place, child) in children().enumerate() {
-            // The last elements of an array are among the first.
+            // The last elements of an array rank with the first ones.
             let from_end = 2 * (count - 1 - place) + 1;
             let further = match is_array {
                 true => ARRAY_STEP * (place.min(from_end) + 1).ilog2(),
@@ -228,7 +228,7 @@ impl<'a> Tree<'a> {
         cost(&written)
     }
 
-    /// A value in which there is none, or a key, as it is written.
+    /// Returns a leaf or a key as it is written.
     pub(super) fn leaf(&self, index: usize) -> String {
         let node = self.tape.node(index);
         let raw = &self.text[node.span()];

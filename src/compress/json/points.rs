@@ -1,4 +1,4 @@
-//! Arrays of numbers, and of pairs of a time and a number, as in APIs for metrics.
+//! Arrays of numbers, or of pairs of a time and a number, as APIs for metrics return them.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use foldhash::fast::RandomState;
 use super::tape::{Kind, Tape};
 use crate::compress::series::Series;
 
-/// Fewer numbers say themselves what they are.
+/// Fewer numbers are kept as they are.
 const FEWEST: usize = 16;
 
 /// The kinds of series.
 pub(super) const NUMBERS: &str = "numbers";
 pub(super) const POINTS: &str = "points";
 
-/// The arrays of `tape` that are series, with what can be said of each as a string of JSON. O(values).
+/// Returns the arrays of `tape` that are series, each with its statistics as a JSON string. O(values).
 pub(super) fn series(tape: &Tape, text: &str) -> HashMap<usize, String, RandomState> {
     let mut found = HashMap::with_hasher(RandomState::default());
     let mut index = 0;
@@ -30,7 +30,7 @@ pub(super) fn series(tape: &Tape, text: &str) -> HashMap<usize, String, RandomSt
 }
 
 fn digest(tape: &Tape, text: &str, index: usize) -> Option<(usize, String)> {
-    // Each value takes a place and each pair three, so that short arrays are seen at once.
+    // A value takes one place on the tape and a pair three, so short arrays are recognized at once.
     if tape.next(index) - index <= FEWEST {
         return None;
     }
@@ -46,7 +46,7 @@ fn digest(tape: &Tape, text: &str, index: usize) -> Option<(usize, String)> {
                 noun = POINTS;
                 let (time, value) = (element + 1, element + 2);
                 let is_pair = tape.next(element) == element + 3 && is_time(tape, text, time);
-                // Prometheus writes values as strings: they may be infinite.
+                // Prometheus writes values as strings, because they may be infinite.
                 let is_value = matches!(tape.node(value.min(tape.len() - 1)).kind, Kind::Number | Kind::String);
                 (is_pair && is_value).then_some(())?;
                 series.push(Some(unquoted(time)), unquoted(value))?;
@@ -58,9 +58,9 @@ fn digest(tape: &Tape, text: &str, index: usize) -> Option<(usize, String)> {
     (count >= FEWEST && digest.len() < tape.node(index).span().len()).then_some((index, digest))
 }
 
-/// True if the value can be a time: ISO 8601, or seconds or less since the epoch.
+/// True if the value can be a time: ISO 8601, or seconds or smaller units since the epoch.
 fn is_time(tape: &Tape, text: &str, index: usize) -> bool {
-    /// Seconds at the start of the year 1990: smaller numbers are coordinates and the like.
+    /// Seconds at the beginning of 1990. Smaller numbers are coordinates and the like.
     const FIRST: f64 = 631_152_000.0;
     let raw = &text[tape.node(index).span()];
     match tape.node(index).kind {

@@ -1,4 +1,4 @@
-//! Records: an array of objects, or an object a line. They become a table with each key once.
+//! Records: an array of objects, or an object on each line. They become a table that names each key once.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -21,38 +21,38 @@ const FEWEST: usize = 5;
 /// Records with more bytes on average are not rows.
 const LONGEST: usize = 2_000;
 
-/// Records of more columns have no columns in common.
+/// Records with more columns have too little in common.
 const COLUMNS: usize = 120;
 
 /// The least percentage of cells that are filled.
 const FILLED: usize = 30;
 
-/// Lines of a hundred that must be records.
+/// The least percentage of lines that are records.
 const RECORDS: usize = 90;
 
 /// At most one record in this many may report a failure by a number alone. If more do, the number is a measurement.
 const COUNTED: usize = 4;
 
-/// Keys whose value `false` reports a failure, and keys whose value other than 0 does.
+/// Keys whose value `false` reports a failure, and keys for which any value but 0 does.
 const FALSE_FAILS: [&str; 4] = ["success", "ok", "passed", "healthy"];
 const NONZERO_FAILS: [&str; 4] = ["exit_code", "exitCode", "returncode", "exit_status"];
 
-/// Keys of a status of HTTP, which reports a failure of the server from 500 on.
+/// Keys of an HTTP status. From 500 on it reports a failure of the server.
 const STATUS: [&str; 4] = ["status", "status_code", "statusCode", "http_status"];
 
-/// True if the text begins as an array of objects does.
+/// True if the text begins like an array of objects.
 pub(in crate::compress) fn claims(sample: &Sample<'_>) -> bool {
     let start = sample.start.trim_start();
     start.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('{'))
 }
 
-/// True if the lines begin as objects do.
+/// True if the lines begin like objects.
 pub(in crate::compress) fn claims_lines(sample: &Sample<'_>) -> bool {
     sample.lines.len() >= FEWEST
         && sample.share(|line| line.starts_with('{') && line[1..].trim_start().starts_with(['"', '}'])) >= RECORDS
 }
 
-/// The records of an array. `None` if it is something else. O(length).
+/// Returns the records of an array. `None` if it is something else. O(length).
 pub(in crate::compress) fn outline(text: &str) -> Option<Outline<'_>> {
     let bytes = text.as_bytes();
     let found = failure_words(text);
@@ -73,7 +73,7 @@ pub(in crate::compress) fn outline(text: &str) -> Option<Outline<'_>> {
     records.outline(Unit::Items("records"), &ends, &found)
 }
 
-/// The records of lines; what is between them stays. `None` if they are something else. O(length).
+/// Returns the records on lines; other lines stay unchanged. `None` if most lines are something else. O(length).
 pub(in crate::compress) fn outline_of_lines(text: &str) -> Option<Outline<'_>> {
     let found = failure_words(text);
     let mut records = Records::of(text);
@@ -93,7 +93,7 @@ pub(in crate::compress) fn outline_of_lines(text: &str) -> Option<Outline<'_>> {
     records.outline(Unit::Lines, &ends, &found)
 }
 
-/// Records as they are read.
+/// The records that were read so far.
 struct Records<'a> {
     text: &'a str,
     tape: Tape,
@@ -101,9 +101,9 @@ struct Records<'a> {
     starts: Vec<usize>,
     /// Lines that are not records.
     others: Vec<Range<usize>>,
-    /// Rows that report a failure, by what they say.
+    /// Rows that report a failure, with the words that do.
     failing: Vec<(usize, &'a str)>,
-    /// Rows in which a number in a column does.
+    /// Rows that report a failure by a number, with its column.
     counted: Vec<(usize, usize)>,
 }
 
@@ -120,20 +120,20 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Takes the record at `start` and gives where it ends; `None` if there is no record or no table.
+    /// Reads the record at `start` and returns its end; `None` if there is no record, or no table.
     fn read(&mut self, start: usize, failure_words: &mut Cursor<'_>) -> Option<usize> {
         let end = self.tape.read(self.text, start)?;
         self.take(end, failure_words)
     }
 
-    /// Takes the line if it is one record.
+    /// Reads the line if it is a single record.
     fn whole(&mut self, line: Range<usize>, failure_words: &mut Cursor<'_>) -> bool {
         self.tape.read(self.text, line.start) == Some(line.end) && self.take(line.end, failure_words).is_some()
     }
 
     fn take(&mut self, end: usize, failure_words: &mut Cursor<'_>) -> Option<usize> {
         let root = self.tape.node(0);
-        // Looking for a column takes the longer the more there are.
+        // More columns would make the search for a column slow.
         (root.kind == Kind::Object && self.table.columns.len() <= COLUMNS).then_some(())?;
         let row = self.table.rows;
         let mut next = 0;
@@ -171,7 +171,7 @@ impl<'a> Records<'a> {
         Some(end)
     }
 
-    /// The rows as pieces; `ends` says where the source of each ends.
+    /// Returns the rows as pieces. `ends` has the end of each row's source.
     fn outline(self, unit: Unit, ends: &[usize], failure_words: &[usize]) -> Option<Outline<'a>> {
         let (text, table) = (self.text, self.table);
         let length: usize = self.starts.iter().zip(ends).map(|(start, end)| end - start).sum();
@@ -190,7 +190,7 @@ impl<'a> Records<'a> {
         let mut alike = Alike::default();
         let mut seen: HashSet<&str, RandomState> = HashSet::with_hasher(RandomState::default());
         for (row, said) in self.failing {
-            // The text after a number differs from record to record.
+            // The text after the first number differs from record to record.
             let first = seen.insert(said.split(|c: char| c.is_ascii_digit()).next().unwrap_or(said));
             ranks[row] = if first { Rank::Alarm } else { ranks[row].min(Rank::Failure) };
             is_failing[row] = true;
@@ -208,7 +208,7 @@ impl<'a> Records<'a> {
         let mut outline = Outline::of(unit);
         let shown: Vec<&str> =
             table.columns.iter().filter(|column| column.constant(table.rows).is_none()).map(|c| c.name).collect();
-        // The header comes first, because nobody can read a row without it.
+        // The header comes first, because no row can be read without it.
         let heading = format!("{} records: {}\n", thousands(table.rows), shown.join(BETWEEN));
         outline.push_made(0..0, heading, Rank::Alarm, false);
         for line in table.summary() {
@@ -244,7 +244,7 @@ impl<'a> Records<'a> {
     }
 }
 
-/// True if the value of `key` reports a failure by itself.
+/// True if the value of `key` alone reports a failure.
 fn is_sign(key: &str, value: &str) -> bool {
     match value.as_bytes() {
         b"false" => FALSE_FAILS.contains(&key),

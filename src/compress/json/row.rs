@@ -1,4 +1,4 @@
-//! A record as a row of cells.
+//! Writes a record as a row of cells.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use super::cut::{compact, shortened};
 use super::tape::{Kind, Tape};
 
-/// Between the cells of a row.
+/// The separator of cells.
 pub(super) const BETWEEN: &str = " | ";
 
 /// Returns the text between the quotes.
@@ -15,7 +15,7 @@ pub(super) fn inside(quoted: &str) -> &str {
     &quoted[1..quoted.len() - 1]
 }
 
-/// The cells of the record in `source`, each in its column.
+/// Returns the cells of the record in `source`, each in its column.
 pub(super) fn row_of(source: &str, columns: &HashMap<&str, usize, RandomState>) -> String {
     let mut tape = Tape::default();
     let start = source.find('{').unwrap_or(0);
@@ -26,7 +26,7 @@ pub(super) fn row_of(source: &str, columns: &HashMap<&str, usize, RandomState>) 
             if let Some(column) = columns.get(inside(&source[tape.node(key).span()])) {
                 let node = tape.node(value);
                 let cell = cell(node.kind, &source[node.span()]);
-                // A key that occurs twice has two values.
+                // A key that occurs twice gives a cell with two values.
                 let row = &mut row[*column];
                 if !row.is_empty() {
                     row.push_str(", ");
@@ -41,7 +41,7 @@ pub(super) fn row_of(source: &str, columns: &HashMap<&str, usize, RandomState>) 
     out
 }
 
-/// A value as a cell: a string without its quotes, unless it could be taken for something else.
+/// Returns a value as a cell: a string loses its quotes, unless it could then be mistaken for another type.
 fn cell(kind: Kind, raw: &str) -> String {
     match kind {
         Kind::Object | Kind::Array => shortened(&compact(raw)).into_owned(),

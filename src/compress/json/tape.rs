@@ -1,8 +1,9 @@
-//! JSON as a flat list of the places of its values.
+//! JSON as a flat list of the positions of its values.
 //!
-//! Strict as RFC 8259, except for lone surrogates, which Python writes. Nothing is decoded and nothing recurses:
-//! the numbers, strings and duplicate keys of the source stay unchanged, and depth costs a word a level. What is kept
-//! is chosen by the place of a value and written from its source, so a parser that builds values would be undone again.
+//! It is as strict as RFC 8259, but allows lone surrogates, which Python writes. Nothing is decoded and nothing
+//! recurses, so the source's numbers, strings and duplicate keys stay unchanged, and depth costs one word for each
+//! level. Values are chosen by position and written from their source, so a parser that builds values would do needless
+//! work.
 
 use std::ops::Range;
 
@@ -17,7 +18,7 @@ pub(in crate::compress) enum Kind {
     Word,
 }
 
-/// A value, or the key of a member, which comes before its value.
+/// A value, or the key of a member. A key comes before its value.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::compress) struct Node {
     start: u32,
@@ -27,14 +28,14 @@ pub(in crate::compress) struct Node {
 }
 
 impl Kind {
-    /// True if there are values in it.
+    /// True if it can contain values.
     pub(in crate::compress) fn is_container(self) -> bool {
         matches!(self, Kind::Object | Kind::Array)
     }
 }
 
 impl Node {
-    /// The bytes of the text that it takes, quotes and brackets included.
+    /// Returns the bytes of its source, including quotes and brackets.
     pub(in crate::compress) fn span(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -44,7 +45,7 @@ impl Node {
     }
 }
 
-/// The values of a text, each before those in it.
+/// The values of a text, each before its children.
 #[derive(Debug, Default)]
 pub(in crate::compress) struct Tape {
     nodes: Vec<Node>,
@@ -52,16 +53,16 @@ pub(in crate::compress) struct Tape {
 }
 
 impl Tape {
-    /// The values of `text`; `None` unless it is one JSON value. O(length).
+    /// Parses `text`; `None` unless it is one JSON value. O(length).
     pub(in crate::compress) fn of(text: &str) -> Option<Tape> {
         let mut tape = Tape::default();
         let end = tape.read(text, 0)?;
         (after_space(text.as_bytes(), end) == text.len()).then_some(tape)
     }
 
-    /// Takes the value that begins at or after `start` in place of what was there, and gives where it ends.
+    /// Parses the value at or after `start`, replacing the present contents. Returns its end.
     pub(in crate::compress) fn read(&mut self, text: &str, start: usize) -> Option<usize> {
-        // Places take half a word, so that the list stays small beside the text.
+        // Positions take 32 bits, so that the list stays small beside the text.
         u32::try_from(text.len()).ok()?;
         self.nodes.clear();
         self.open.clear();
@@ -81,19 +82,19 @@ impl Tape {
         self.nodes[index].next as usize
     }
 
-    /// The values in the one at `index`: elements, or keys and values by turns.
+    /// Returns the children of the value at `index`: elements, or keys and values alternating.
     pub(in crate::compress) fn children(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
         let end = self.next(index);
         let first = Some(index + 1).filter(|child| *child < end);
         std::iter::successors(first, move |child| Some(self.next(*child)).filter(|next| *next < end))
     }
 
-    /// The members of the object at `index`: key and value.
+    /// Returns the members of the object at `index`, as keys and values.
     pub(in crate::compress) fn members(&self, index: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.children(index).step_by(2).map(|key| (key, key + 1))
     }
 
-    /// The last value or key that begins at or before `offset`.
+    /// Returns the last value or key that begins at or before `offset`.
     pub(in crate::compress) fn at(&self, offset: usize) -> Option<usize> {
         self.nodes.partition_point(|node| node.start as usize <= offset).checked_sub(1)
     }
@@ -145,7 +146,7 @@ impl Tape {
         }
     }
 
-    /// Takes the key at `at`, and gives where its value may begin.
+    /// Reads the key at `at`, and returns the position where its value may begin.
     fn key(&mut self, bytes: &[u8], at: usize) -> Option<usize> {
         if bytes.get(at) != Some(&b'"') {
             return None;
@@ -162,7 +163,7 @@ impl Tape {
     }
 }
 
-/// OK because the text is known to be shorter than that, and has no more values than bytes.
+/// Converts a position. OK because the text was checked to be shorter, and has no more values than bytes.
 #[expect(clippy::cast_possible_truncation, reason = "checked where the text comes in")]
 pub(super) fn index(place: usize) -> u32 {
     place as u32
@@ -176,11 +177,11 @@ pub(in crate::compress) fn after_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// After the string whose quote is at `at`.
+/// Returns the position after the string whose opening quote is at `at`.
 fn after_string(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {
-        // Most bytes of a string say nothing about where it ends.
+        // Skips the many bytes that cannot end the string.
         while at < bytes.len() && !matches!(bytes[at], b'"' | b'\\' | 0..b' ') {
             at += 1;
         }

@@ -1,4 +1,4 @@
-//! JSON that is not a table: smaller, and still JSON.
+//! JSON that is not a table: becomes smaller, and stays JSON.
 
 use std::fmt::Write;
 
@@ -12,17 +12,17 @@ use crate::compress::sample::Sample;
 use crate::numbers::thousands;
 use crate::tokens::{CountTokens, TextKind};
 
-/// The deepest level that says what the whole is: four levels of objects whole, and some seven elements of an array on
+/// The deepest level that describes the whole: four levels of whole objects, and about seven elements of an array on
 /// the way.
 const ESSENTIAL_LEVEL: usize = 10;
 
-/// The share of the bytes that says what the whole is, in hundredths.
+/// The percentage of the bytes that is enough to describe the whole.
 const ESSENTIAL_SHARE: usize = 40;
 
-/// Values up to this length are kept, since a marker would take as much room.
+/// Values up to this length are kept, because a marker would take as much room.
 const SMALL: usize = 16;
 
-/// True if the text begins as an object or an array does.
+/// True if the text begins like an object or an array.
 pub(in crate::compress) fn claims(sample: &Sample<'_>) -> bool {
     let start = sample.start.trim_start();
     let inside = start.strip_prefix(['{', '[']).map(str::trim_start);
@@ -31,7 +31,8 @@ pub(in crate::compress) fn claims(sample: &Sample<'_>) -> bool {
     })
 }
 
-/// `text` with less in it; `None` if it is no JSON. O(length), and where a budget is small little more than reading.
+/// Returns `text` with fewer values; `None` if it is not JSON. O(length). With a small budget, most of the time is
+/// parsing.
 pub(in crate::compress) fn shrink(text: &str, aim: Aim, kind: TextKind, counter: &dyn CountTokens) -> Option<String> {
     let mut tree = Tree::of(text)?;
     let Aim::Tokens(budget) = aim else {
@@ -47,20 +48,20 @@ pub(in crate::compress) fn shrink(text: &str, aim: Aim, kind: TextKind, counter:
         cost: &|text| counter.count(text, kind),
     });
     let mut short = write(&tree, &tree.selection(&order));
-    // A tokenizer may make more of a text than of its pieces, by a token or two where they meet.
+    // The whole text may have a token or two more than its pieces together.
     while !counter.fits(&short, kind, budget) && order.pop().is_some() {
         short = write(&tree, &tree.selection(&order));
     }
     Some(short)
 }
 
-/// The text around the count in a marker; the plural has one letter more.
+/// The text before the count in a marker. The plural has one more letter.
 const KEYS_MARK: &str = "\"...\":\"";
 const ITEMS_MARK: &str = "\"... ";
 const MORE_KEYS: &str = "more key";
 const MORE_ITEMS: &str = "more item";
 
-/// True if JSON says of itself that something is missing. O(length), at the speed of memory where it does not.
+/// True if the JSON has a marker of missing values. O(length), at memory speed if it has none.
 pub(in crate::compress) fn is_shortened(text: &str) -> bool {
     let is_digit = |c: char| c.is_ascii_digit() || c == ',';
     let is_counted = |mark: &str, nouns: &[&str]| {
@@ -86,9 +87,9 @@ pub(in crate::compress) fn is_shortened(text: &str) -> bool {
 struct OpenContainer {
     index: usize,
     is_empty: bool,
-    /// The next value in it, or its key.
+    /// The next value or key in it.
     next: usize,
-    /// True if the omitted part of the object is so short that it is written.
+    /// True if the omitted part of the object is so short that it is written anyway.
     is_small: bool,
     left_out: usize,
     failures: usize,
@@ -149,7 +150,7 @@ fn open(tree: &Tree<'_>, kept: &[Kept], index: usize, out: &mut String) -> OpenC
     OpenContainer { index, is_empty: true, next: index + 1, is_small, left_out: 0, failures: 0 }
 }
 
-/// True if the value is written. An element of an array of which nothing is kept says nothing.
+/// True if the value is written. An element without any kept child is not, because it says nothing.
 fn is_shown(tree: &Tree<'_>, kept: &[Kept], parent: usize, value: usize) -> bool {
     match kept[value] {
         Kept::No => false,
@@ -158,8 +159,8 @@ fn is_shown(tree: &Tree<'_>, kept: &[Kept], parent: usize, value: usize) -> bool
     }
 }
 
-/// True if what is left out takes less than the words for it: of an array, the elements from `value` to the next that
-/// is shown; of an object, all.
+/// True if the omitted values take less room than a marker for them. For an array these are the elements from `value`
+/// to the next one that is written; for an object, all omitted members.
 fn is_small(tree: &Tree<'_>, kept: &[Kept], parent: usize, value: usize) -> bool {
     let is_array = tree.tape.node(parent).kind == Kind::Array;
     let (mut at, mut bytes) = (value, 0);
@@ -176,7 +177,7 @@ fn is_small(tree: &Tree<'_>, kept: &[Kept], parent: usize, value: usize) -> bool
     bytes <= SMALL
 }
 
-/// Writes what was left out since the last mark.
+/// Writes a marker for the values omitted since the last one.
 fn mark(top: &mut OpenContainer, is_array: bool, out: &mut String) {
     if top.left_out == 0 {
         return;

@@ -1,4 +1,4 @@
-//! `du`: the largest first.
+//! `du`: keeps the largest entries first.
 
 use super::super::outline::{Outline, Rank};
 use super::super::ranked::{RankedLines, Reports};
@@ -6,7 +6,7 @@ use super::super::ranked::{RankedLines, Reports};
 /// The number of largest entries that are essential.
 const LARGEST: usize = 30;
 
-/// Reads `1.2G ./target`: a size with an optional unit, and a path after a tab. The size in units of the same kind.
+/// Parses `1.2G ./target`: a size with an optional unit, and a path after a tab. Sizes are returned in one common unit.
 pub(super) fn entry(line: &str) -> Option<(u64, &str)> {
     const POWERS: [char; 5] = ['K', 'M', 'G', 'T', 'P'];
     let (size, path) = line.split_once('\t')?;
@@ -22,12 +22,12 @@ pub(super) fn entry(line: &str) -> Option<(u64, &str)> {
     (path == "." || path.contains('/') && !path.contains(['\t', '(', ';'])).then_some((bytes, path))
 }
 
-/// The list as pieces.
+/// Splits the list into pieces.
 pub(super) fn outline(text: &str) -> Outline<'_> {
     let mut list = RankedLines::of(text, Reports::ByForm);
     let mut entries: Vec<(u64, usize)> =
         (0..list.len()).filter_map(|index| Some((entry(list.line(index))?.0, index))).collect();
-    // The total comes last, whatever its size.
+    // The last entry is the total, whatever its size.
     let total = entries.last().map(|(_, index)| *index);
     entries.sort_by(|one, two| two.0.cmp(&one.0).then(one.1.cmp(&two.1)));
     for (_, index) in entries.iter().take(LARGEST) {

@@ -1,4 +1,4 @@
-//! One line of `ls -l` or `find -ls`.
+//! Parses one line of `ls -l` or `find -ls`.
 
 /// An entry of a long list.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ impl<'a> Entry<'a> {
         self.size.parse().unwrap_or(0)
     }
 
-    /// True if it has what files, programs, folders and links have where nobody set anything.
+    /// True if the mode is a usual one for files, programs, folders and links.
     pub(super) fn has_usual_mode(&self) -> bool {
         matches!(
             self.mode,
@@ -34,21 +34,21 @@ impl<'a> Entry<'a> {
         )
     }
 
-    /// The folder with its slash, where the name is a path, and the name in it.
+    /// Splits a path into the folder with its slash, and the name. The folder is empty for a plain name.
     pub(super) fn split(&self) -> (&'a str, &'a str) {
         if !self.name.contains('/') {
             return ("", self.name);
         }
-        // A link names what it leads to.
+        // The name of a link includes its target.
         let path = self.name.split(" -> ").next().unwrap_or(self.name).trim_end_matches('/');
         self.name.split_at(path.rfind('/').map_or(0, |at| at + 1))
     }
 }
 
-/// Reads `-rw-r--r-- 1 root root 1234 Mar  5  2024 name`, with or without the inode and the blocks that `find` and `ls -is`
-/// write in front.
+/// Parses `-rw-r--r-- 1 root root 1234 Mar  5  2024 name`, with or without the inode and block count that `find` and
+/// `ls -is` print first.
 pub(super) fn entry(line: &str) -> Option<Entry<'_>> {
-    // Most lines begin with the mode, and have nothing before it.
+    // Most lines begin with the mode, and have no inode.
     let line = if line.starts_with(['-', 'd', 'l']) { line } else { without_inode(line) };
     let mode = line.get(..10)?;
     let is_mode = mode.starts_with(['-', 'd', 'l', 'c', 'b', 'p', 's'])
@@ -66,15 +66,15 @@ pub(super) fn entry(line: &str) -> Option<Entry<'_>> {
     let (_links, owner, group) = (word()?, word()?, word()?);
     let mut size = word()?;
     if size.ends_with(',') {
-        // A device has two numbers in place of a size.
+        // A device has two numbers instead of a size.
         size = word()?;
     }
-    // Month, day, time or year; with full times, date, time, zone.
+    // Month, day, and time or year; or date, time and zone.
     let (_, _, _) = (word()?, word()?, word()?);
     Some(Entry { mode, owner, group, size, name: rest.trim_start_matches(' ') }).filter(|entry| !entry.name.is_empty())
 }
 
-/// The line after the inode and the blocks, if it has these.
+/// Returns the line without the inode and block count, if it has them.
 fn without_inode(line: &str) -> &str {
     let number = |line: &str| {
         let (word, rest) = line.trim_start_matches(' ').split_once(' ')?;

@@ -1,4 +1,4 @@
-//! `ls -l`, `ls -la`, `ls -lR`, `find -ls`: an entry is shown by its name and size, and by what is unusual about it.
+//! `ls -l`, `ls -la`, `ls -lR`, `find -ls`: shows an entry by its name and size, and by anything unusual about it.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -9,16 +9,16 @@ use super::entry::{Entry, entry};
 use super::suffixes::{Suffixes, size};
 use crate::numbers::thousands;
 
-/// Entries of a folder that are essential.
+/// Number of entries of a folder that are essential.
 const SAMPLES: usize = 2;
 
-/// Entries of the first folder that are essential: it is the one that was asked for.
+/// Number of essential entries of the first folder, because that is the one asked for.
 const FIRST: usize = 20;
 
-/// Folders so deep under the first are named before those under them.
+/// Folders up to this depth below the first are named before deeper ones.
 const UPPER: usize = 1;
 
-/// Fewer entries of a path in a row stand better for themselves.
+/// Fewer consecutive entries with the same path are kept as they are.
 const LEAST: usize = 3;
 
 /// The number of largest files in the whole list that are essential.
@@ -27,27 +27,28 @@ const LARGEST: usize = 10;
 /// The number of rare files in the whole list that are essential.
 const RARE: usize = 30;
 
-/// With more folders than this only the first and the last entries tell what is in each; its heading does.
+/// With more folders than this, only the first and the last entries of the list are essential; headings describe the
+/// rest.
 const MANY_FOLDERS: usize = 100;
 
-/// A file with more than this many times the bytes of the mean is large.
+/// A file with more than this many times the mean size is large.
 const LARGE: u64 = 5;
 
-/// Said once, in front.
+/// Written once, at the beginning.
 const NOTE: &str = "[name, bytes; mode, owner and group only where unusual; a folder's entries where there was room]";
 
-/// Lines around entries: the name of a folder, its total.
+/// True for lines around entries: the name of a folder, or its total.
 pub(super) fn is_frame(line: &str) -> bool {
     line.strip_prefix("total ").is_some_and(|total| total.trim_end().starts_with(|c: char| c.is_ascii_digit()))
         || folder(line).is_some()
 }
 
-/// The folder that a line such as `./src/compress:` names.
+/// Returns the folder named by a line such as `./src/compress:`.
 fn folder(line: &str) -> Option<&str> {
     line.trim_end().strip_suffix(':').filter(|path| path.starts_with(['.', '/', '~']) || path.contains('/'))
 }
 
-/// The list as pieces.
+/// Splits the list into pieces.
 pub(super) fn outline(text: &str) -> Outline<'_> {
     let mut list = RankedLines::of(text, Reports::ByForm);
     let entries: Vec<Option<Entry<'_>>> = (0..list.len()).map(|index| entry(list.line(index))).collect();
@@ -115,7 +116,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     list.outline().rewording(move |line| usual.reworded(line))
 }
 
-/// A folder, with the line that names it or the path that its entries have in common, and the lines of its entries.
+/// A folder: the line that names it or the common path of its entries, and the lines of its entries.
 struct Folder<'a> {
     heading: Option<usize>,
     path: &'a str,
@@ -140,7 +141,7 @@ fn folders<'a>(list: &RankedLines<'_>, entries: &[Option<Entry<'a>>]) -> Vec<Fol
     folders
 }
 
-/// `34 files (30 .rs, 4 .md), 2 folders, 1.2 MB`
+/// Returns `34 files (30 .rs, 4 .md), 2 folders, 1.2 MB`.
 fn summary(inside: &[&Entry<'_>]) -> String {
     let mut suffixes = Suffixes::default();
     let (mut files, mut folders, mut others, mut bytes) = (0, 0, 0, 0);
@@ -176,7 +177,7 @@ struct Usual {
 }
 
 impl Usual {
-    /// By the first entry: nearly all have the same, and the others are shown with theirs.
+    /// Takes the owner of the first entry: nearly all have the same, and other owners are shown.
     fn of(entries: &[Option<Entry<'_>>]) -> Usual {
         let first = entries.iter().flatten().find(|entry| !matches!(entry.name, "." | ".."));
         let owned = |of: fn(&Entry<'_>) -> String| first.map(of).unwrap_or_default();
@@ -191,7 +192,7 @@ impl Usual {
         !self.has_usual_owner(entry) || !entry.has_usual_mode()
     }
 
-    /// The name and the size; a slash marks a folder, a star a program.
+    /// Returns the name and the size. A slash marks a folder, and a star marks a program.
     fn reworded(&self, line: &str) -> String {
         let Some(entry) = entry(line.trim_end_matches(['\n', '\r'])) else { return line.to_owned() };
         let mut out = format!("  {}", entry.split().1);

@@ -1,5 +1,5 @@
-//! Lists of files: `ls -l`, `ls -lR`, `find`, `git ls-files`, `tree`, `du`, `git status`. Each folder is named once, with
-//! how much is in it; a few of its entries are kept, and those that stand out.
+//! Lists of files: `ls -l`, `ls -lR`, `find`, `git ls-files`, `tree`, `du`, `git status`. Each folder is named once,
+//! with a summary of its content. A few of its entries are kept, and those that stand out.
 
 mod du;
 mod entry;
@@ -18,7 +18,7 @@ const ENTRIES: usize = 80;
 /// Fewer lines are not a list.
 const LEAST: usize = 8;
 
-/// True if most lines are entries of one of the kinds.
+/// True if most lines are entries of one of these tools.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     if sample.lines.len() < LEAST {
         return false;
@@ -32,7 +32,7 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
         || sample.share(paths::is_path) >= ENTRIES && sample.any(|line| line.contains('/'))
 }
 
-/// The entries, each folder named once. `None` if they are none. O(length).
+/// Splits the text into entries, and names each folder once. `None` if it is not a list. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let sample = Sample::of(text, "");
     let most = |is: &dyn Fn(&str) -> bool| sample.share(is) >= ENTRIES / 2;

@@ -1,17 +1,17 @@
-//! `find`, `git ls-files`, `fd`, `rg --files`: a path a line. Those of one folder are named under it.
+//! `find`, `git ls-files`, `fd`, `rg --files`: a path on each line. Paths in one folder are listed below its name.
 
 use super::super::outline::{Outline, Rank};
 use super::super::ranked::{RankedLines, Reports};
 use super::suffixes::Suffixes;
 use crate::numbers::thousands;
 
-/// Entries of a folder that are essential.
+/// Number of entries of a folder that are essential.
 const SAMPLES: usize = 2;
 
-/// With more folders than this, their headings tell what is in them.
+/// With more folders than this, only their headings describe them.
 const MANY_FOLDERS: usize = 100;
 
-/// Fewer entries in a row stand better for themselves.
+/// Fewer consecutive entries are kept as they are.
 const LEAST: usize = 3;
 
 /// The number of rare files in the whole list that are essential.
@@ -20,7 +20,7 @@ const RARE: usize = 30;
 /// Longer lines are not paths.
 const LONGEST: usize = 250;
 
-/// True if a line may be a path: one word, or one with folders.
+/// True if a line may be a path: one word, or a name in a folder.
 pub(super) fn is_path(line: &str) -> bool {
     let line = line.trim_end();
     let has_folders = line.contains('/');
@@ -28,7 +28,7 @@ pub(super) fn is_path(line: &str) -> bool {
     let is_code = line.contains("://")
         || line.ends_with(['{', '}', ';', ',', ')', '(', ':', '>'])
         || line.contains(['"', '=', '<', '|', '\''])
-        // Columns, as of `df`.
+        // Columns, as in the output of `df`.
         || line.contains("  ");
     !line.is_empty()
         && line.len() <= LONGEST
@@ -37,7 +37,7 @@ pub(super) fn is_path(line: &str) -> bool {
         && (has_folders && (is_word || line.starts_with(['/', '.', '~'])) || is_word && line.contains('.'))
 }
 
-/// The list as pieces.
+/// Splits the list into pieces.
 pub(super) fn outline(text: &str) -> Outline<'_> {
     let mut list = RankedLines::of(text, Reports::ByForm);
     let paths: Vec<(&str, &str)> = (0..list.len()).map(|index| split(list.line(index))).collect();
@@ -67,7 +67,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
                 list.reword(index);
                 list.unmark(index);
             }
-            // A folder that the next line is in is named by a heading or by that line.
+            // A folder that contains the next line's entry is already named, by a heading or by that line.
             let is_named = |next: &(&str, &str)| next.0.strip_suffix('/').is_some_and(|next| next == list.line(index));
             if paths.get(index + 1).is_some_and(is_named) {
                 list.set(index, Rank::Bulk);
@@ -82,9 +82,9 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     list.outline().rewording(|line| format!("  {}\n", split(line.trim_end_matches(['\n', '\r'])).1))
 }
 
-/// The folder with its slash, and the name in it.
+/// Splits a path into the folder with its slash, and the name.
 fn split(path: &str) -> (&str, &str) {
-    // A folder may end with a slash of its own.
+    // A folder's own path may end with a slash.
     let end = path.trim_end_matches('/').rfind('/').map_or(0, |at| at + 1);
     path.split_at(end)
 }

@@ -1,9 +1,9 @@
-//! `git status`, long and short: what changed before what is untracked.
+//! `git status`, long and short: keeps changed files before untracked ones.
 
 use super::super::outline::{Outline, Rank};
 use super::super::ranked::{RankedLines, Reports};
 
-/// Entries of a section that are essential.
+/// Number of entries of a section that are essential.
 const SAMPLES: usize = 10;
 
 /// True if this is the first line of the long form.
@@ -19,7 +19,7 @@ pub(super) fn is_head(line: &str) -> bool {
     .any(|start| line.starts_with(start))
 }
 
-/// True if a line may be in the long form.
+/// True if a line may be part of the long form.
 pub(super) fn is_line(line: &str) -> bool {
     is_head(line)
         || line.starts_with('\t')
@@ -29,7 +29,7 @@ pub(super) fn is_line(line: &str) -> bool {
             .any(|start| line.starts_with(start))
 }
 
-/// True if a line is one of the short form: ` M path`, `?? path`.
+/// True if a line is of the short form: ` M path`, `?? path`.
 pub(super) fn is_short(line: &str) -> bool {
     let bytes = line.as_bytes();
     let is_sign = |byte: u8| matches!(byte, b' ' | b'M' | b'A' | b'D' | b'R' | b'C' | b'U' | b'T' | b'?' | b'!');
@@ -42,7 +42,7 @@ pub(super) fn is_short(line: &str) -> bool {
         || line.starts_with("## ")
 }
 
-/// The list as pieces.
+/// Splits the list into pieces.
 pub(super) fn outline(text: &str) -> Outline<'_> {
     let mut list = RankedLines::of(text, Reports::ByForm);
     let mut turn = 0;
@@ -50,7 +50,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     for index in 0..list.len() {
         let line = list.line(index);
         let is_entry = line.starts_with('\t') || is_short(line) && !line.starts_with("## ");
-        // In the short form, the entries of a section are those with the same signs.
+        // In the short form, a section consists of the entries with the same signs.
         let signs = if line.starts_with('\t') { section } else { line.get(..2).unwrap_or_default() };
         if !is_entry || signs != section {
             (section, turn) = (if is_entry { signs } else { "" }, 0);

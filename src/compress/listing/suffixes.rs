@@ -6,18 +6,18 @@ use foldhash::fast::RandomState;
 
 use crate::numbers::thousands;
 
-/// Kinds that are named; the others are counted together.
+/// Number of suffixes that are named. The others are counted together.
 const NAMED: usize = 4;
 
-/// A list with at least this many files can have rare kinds.
+/// Only a list with at least this many files can have rare suffixes.
 const MANY: usize = 50;
 
-/// A kind with at most this many files is rare.
+/// A suffix of at most this many files is rare.
 const FEW: usize = 2;
 
-/// The suffix of a name with its dot; `""` if it has none.
+/// Returns the suffix of a name with its dot, or `""`.
 pub(super) fn suffix(name: &str) -> &str {
-    // Suffixes are short. The part after the dot of a version is not a suffix.
+    // Suffixes are short. The digits after the last dot of a version are not a suffix.
     const LONGEST: usize = 8;
     match name.rfind('.') {
         Some(at) if at > 0 && name.len() - at <= LONGEST && !name.ends_with('/') => &name[at..],
@@ -38,13 +38,13 @@ impl<'a> Suffixes<'a> {
         self.files += 1;
     }
 
-    /// True if a list of many files has few like this one.
+    /// True if few files of a long list have this suffix.
     pub(super) fn is_rare(&self, name: &str) -> bool {
         let suffix = suffix(name);
         self.files >= MANY && !suffix.is_empty() && self.counts.get(suffix).is_some_and(|count| *count <= FEW)
     }
 
-    /// `120 .rs, 3 .md, 2 others`; the same for the same files in any order.
+    /// Returns `120 .rs, 3 .md, 2 others`, the same for the files in any order.
     pub(super) fn summary(&self) -> String {
         let mut kinds: Vec<(&str, usize)> = self.counts.iter().map(|(suffix, count)| (*suffix, *count)).collect();
         kinds.sort_by(|one, two| two.1.cmp(&one.1).then(one.0.cmp(two.0)));
@@ -60,7 +60,7 @@ impl<'a> Suffixes<'a> {
     }
 }
 
-/// Bytes as people write them: `1.2 MB`.
+/// Returns a size for people: `1.2 MB`.
 pub(super) fn size(bytes: u64) -> String {
     const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
     for (name, unit) in UNITS {

@@ -1,4 +1,4 @@
-//! `tree`: the upper levels first, then the first entries of each folder.
+//! `tree`: keeps the upper levels first, then the first entries of each folder.
 
 use std::collections::HashMap;
 
@@ -8,26 +8,26 @@ use super::super::outline::{Outline, Rank};
 use super::super::ranked::{RankedLines, Reports};
 use super::suffixes::Suffixes;
 
-/// Entries of each folder that are essential, if it is at most so deep.
+/// Number of essential entries of each folder, and the depth up to which folders have them.
 const SAMPLES: usize = 2;
 const DEEPEST: usize = 4;
 
 /// The number of rare files in the whole list that are essential.
 const RARE: usize = 30;
 
-/// Returns the depth of an entry; `None` if the line has no branch. Branches are drawn with lines or with `|--`.
+/// Returns the depth of an entry; `None` if the line has no branch. Branches are drawn as lines or as `|--`.
 pub(super) fn depth(line: &str) -> Option<usize> {
     let at = ["├── ", "└── ", "|-- ", "`-- "].iter().filter_map(|branch| line.find(branch)).min()?;
-    // Each level is four characters wide, of which some are not ASCII.
+    // Each level is four characters wide, and some of them are not ASCII.
     Some(line[..at].chars().count() / 4 + 1)
 }
 
-/// The name after the branch.
+/// Returns the name after the branch.
 fn name(line: &str) -> &str {
     line.rsplit("── ").next().and_then(|rest| rest.rsplit("-- ").next()).unwrap_or(line)
 }
 
-/// The list as pieces.
+/// Splits the list into pieces.
 pub(super) fn outline(text: &str) -> Outline<'_> {
     let mut list = RankedLines::of(text, Reports::ByForm);
     let depths: Vec<usize> = (0..list.len()).map(|index| depth(list.line(index)).unwrap_or(0)).collect();

@@ -1,4 +1,4 @@
-//! HTML as lines: headings, items, rows of tables, links with their targets.
+//! Converts HTML to lines: headings, items, table rows, links with their targets.
 
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use html5gum::emitters::callback::CallbackEvent;
 use super::lines::{Lines, TextPart, push_words, text_lines};
 use crate::compress::json::shortened;
 
-/// Elements that begin a line and end one.
+/// Elements that begin and end a line.
 const BLOCKS: [&[u8]; 40] = [
     b"address",
     b"article",
@@ -53,19 +53,19 @@ const BLOCKS: [&[u8]; 40] = [
     b"ul",
 ];
 
-/// Elements whose text is for machines, except for what a program reports in it.
+/// Elements whose text is for machines. Only a program's failure reports in it are kept.
 const HIDDEN: [&[u8]; 2] = [b"script", b"style"];
 
-/// Goes through the tags of HTML.
+/// Reads the tags of HTML.
 pub(super) struct Reader<'a> {
     text: &'a str,
     lines: Lines,
     line: String,
-    /// Lines since the last heading.
+    /// Number of lines since the last heading.
     turn: usize,
     hidden: bool,
     preformatted: bool,
-    /// The tag that is open, its attribute, and what is wanted of them.
+    /// The open tag and attribute, and the values that are needed of them.
     tag: Vec<u8>,
     attribute: Vec<u8>,
     link: Option<String>,
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
 
     fn end_line(&mut self, end: usize) {
         let text = self.line.trim_matches([' ', '|']);
-        // A mark of an item or a heading without words says nothing.
+        // An item or heading mark without text says nothing.
         if !text.trim_start_matches(['#', '-', ' ']).is_empty() {
             if self.heading {
                 self.lines.push_heading(end, text);
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
                 self.end_line(at);
                 self.preformatted = true;
             }
-            // An item or a cell in which a block opens is no new line.
+            // A block that opens an item or a cell does not begin a new line.
             name if is_block(name) && !matches!(self.line.trim(), "-" | "") && !self.line.ends_with("| ") => {
                 self.end_line(at);
             }
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
             }
             b"tr" | b"title" => self.end_line(at),
             name if heading(name).is_some() => self.end_line(at),
-            // The cell goes on.
+            // The cell continues.
             b"p" | b"div" if self.line.contains(" | ") => push_words(&mut self.line, " "),
             name if is_block(name) => self.end_line(at),
             _ => {}
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Takes the next event. It makes nothing: the lines are in the reader.
+    /// Handles the next event. It returns nothing, because the lines are kept in the reader.
     pub(super) fn read(&mut self, event: &CallbackEvent<'_>, span: Span<usize>) -> Option<Infallible> {
         match *event {
             CallbackEvent::OpenStartTag { name } => {
@@ -218,7 +218,7 @@ impl Reader<'_> {
         None
     }
 
-    /// Returns the lines at the end of the text.
+    /// Ends the text and returns its lines.
     pub(super) fn into_lines(mut self) -> Lines {
         self.end_line(self.text.len());
         self.lines
@@ -229,7 +229,7 @@ fn is_block(name: &[u8]) -> bool {
     BLOCKS.binary_search(&name).is_ok()
 }
 
-/// The level of the heading: `h1` to `h6`, and the title of the page.
+/// Returns the level of a heading: `h1` to `h6`, or the title of the page.
 fn heading(name: &[u8]) -> Option<usize> {
     match name {
         b"title" => Some(1),

@@ -1,12 +1,12 @@
-//! The lines of a marked-up text, and their ranks.
+//! The lines of a markup text, and their ranks.
 
 use crate::compress::failure_words::{failure_words, reports};
 use crate::compress::outline::{Outline, Rank, Unit};
 
-/// The share of the bytes of the source that says what the whole is, in hundredths, headings apart.
+/// The percentage of the source's bytes that describes the whole, besides headings.
 const ESSENTIAL_SHARE: usize = 25;
 
-/// A line of more bytes is cut between words.
+/// A line with more bytes is cut between words.
 const LONGEST: usize = 400;
 
 /// A line.
@@ -22,9 +22,9 @@ struct Line {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Heading,
-    /// A failure, by its form.
+    /// A line that reports a failure by its form.
     Report,
-    /// One of the lines of an element, with how many of them are before it.
+    /// A line of an element, with the number of its lines before this one.
     Body(usize),
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Adds a line, whose source ends at `end`. `turn` counts the lines of its sort.
+    /// Adds a line whose source ends at `end`. `turn` counts the lines of its sort.
     pub(super) fn push(&mut self, end: usize, text: &str, turn: usize) {
         let mut rest = text;
         while rest.len() > LONGEST {
@@ -50,7 +50,7 @@ impl Lines {
         }
     }
 
-    /// Adds the lines of what a page does not show, such as a comment, by which a program says that it failed.
+    /// Adds the lines of hidden text, such as a comment, in which a program reports its failure.
     pub(super) fn push_reports(&mut self, end: usize, hidden: &str) {
         for start in reports(hidden) {
             let line = hidden[start..].lines().next().unwrap_or_default().trim();
@@ -65,14 +65,14 @@ impl Lines {
         self.lines.push(Line { end, text: format!("{}\n", text.trim_end()), sort: Sort::Heading });
     }
 
-    /// The lines as pieces of `text`. `None` if there are none.
+    /// Returns the lines as pieces of `text`. `None` if there are none.
     pub(super) fn outline(self, text: &str) -> Option<Outline<'_>> {
         let most_turns = self.essential_turns(text.len() * ESSENTIAL_SHARE / 100);
         let mut outline = Outline::of(Unit::Lines);
         let last = self.lines.len().checked_sub(1)?;
         let mut covered = 0;
         for (place, line) in self.lines.into_iter().enumerate() {
-            // The source of a line ends where it was seen to end, and the last one's with the text.
+            // The source of a line ends at its recorded end; that of the last line, with the text.
             let end = if place == last {
                 text.len()
             } else {
@@ -91,9 +91,9 @@ impl Lines {
         Some(outline)
     }
 
-    /// Returns the number of lines of each sort that fit `bytes` and outline the whole.
+    /// Returns the number of lines of each sort that fit into `bytes` and outline the whole.
     fn essential_turns(&self, bytes: usize) -> usize {
-        /// Above this number of lines of a sort, all of them fit.
+        /// All lines of a sort fit at this number.
         const MOST: usize = 10_000;
         let mut bytes_of_turn = vec![0; MOST];
         for line in &self.lines {
@@ -113,8 +113,8 @@ impl Lines {
     }
 }
 
-/// A text between tags by its lines of source: those by which a program says that it failed, each alone, and what is
-/// between them. On one line with others, two failures would be counted as one. O(length).
+/// Splits a text between tags: each line in which a program reports its failure stands alone, and the text between such
+/// lines is one part. On one joined line, two failures would be counted as one. O(length).
 pub(super) fn text_lines(text: &str) -> Vec<TextPart<'_>> {
     let mut parts = Vec::new();
     let mut from = 0;
@@ -136,7 +136,7 @@ pub(super) enum TextPart<'a> {
     Report(&'a str),
 }
 
-/// Adds `text` to a line, its spaces as one.
+/// Adds `text` to a line, with each run of spaces as one.
 pub(super) fn push_words(line: &mut String, text: &str) {
     if text.starts_with(char::is_whitespace) && !line.is_empty() && !line.ends_with(' ') {
         line.push(' ');

@@ -1,7 +1,7 @@
-//! HTML, XML and similar markup: the text, a line for each block.
+//! HTML, XML and similar markup: keeps the text, with a line for each block.
 //!
-//! Read by the tokenizer of the HTML standard, which takes anything for markup and fails at nothing. XML goes the same
-//! way; there the names of elements are what says most, so they stay.
+//! The tokenizer of the HTML standard reads it; that one accepts any input and never fails. It reads XML too. There the
+//! names of elements carry most of the meaning, so they are kept.
 
 mod html;
 mod lines;
@@ -13,11 +13,11 @@ use html5gum::{Span, Tokenizer};
 use super::outline::Outline;
 use super::sample::Sample;
 
-/// Marks of HTML at the front of a text; a text without one is XML. Those of pages count after an XML declaration too.
+/// Beginnings of HTML. A text without one is XML. Those of a page count after an XML declaration too.
 const PAGES: [&str; 2] = ["<!doctype html", "<html"];
 const FRAGMENTS: [&str; 9] = ["<head", "<body", "<div", "<p>", "<p ", "<span", "<table", "<ul", "<h1"];
 
-/// True if the text begins with a tag and has some that end an element.
+/// True if the text begins with a tag and has closing tags.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     let start = sample.start.trim_start();
     start
@@ -27,9 +27,9 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
         && sample.end.trim_end().ends_with('>')
 }
 
-/// The text as lines. `None` where there is none to speak of. O(length).
+/// Converts the text to lines. `None` if it has hardly any text. O(length).
 pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
-    /// Tags are in the front of HTML.
+    /// Bytes at the beginning that are searched for a tag of HTML.
     const FRONT: usize = 4_096;
     let front = text[..text.floor_char_boundary(FRONT)].to_ascii_lowercase();
     let has = |mark: &&str| front.contains(*mark);
@@ -37,7 +37,7 @@ pub(super) fn outline(text: &str) -> Option<Outline<'_>> {
     let lines = if is_page {
         let mut reader = html::Reader::of(text);
         let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, span: Span<usize>| reader.read(&event, span));
-        // Scripts and styles hold no tags.
+        // Scripts and styles contain no tags.
         emitter.naively_switch_states(true);
         Tokenizer::new_with_emitter(text, emitter).finish().ok()?;
         reader.into_lines()

@@ -1,4 +1,4 @@
-//! XML as lines: an element a line, with its attributes and its text.
+//! Converts XML to lines: an element on each line, with its attributes and its text.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -10,19 +10,19 @@ use html5gum::emitters::callback::CallbackEvent;
 use super::lines::{Lines, TextPart, push_words, text_lines};
 use crate::compress::json::shortened;
 
-/// Deeper elements are as far in as those of this depth.
+/// Deeper elements are indented like elements of this depth.
 const DEEPEST: usize = 8;
 
-/// Goes through the elements of XML.
+/// Reads the elements of XML.
 pub(super) struct Reader<'a> {
     text: &'a str,
     lines: Lines,
-    /// The element that is open, its attributes and its text.
+    /// The open element, its attributes and its text.
     line: String,
     name: String,
     has_text: bool,
     depth: usize,
-    /// Lines of each name.
+    /// Number of lines of each element name.
     turns: HashMap<String, usize, RandomState>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A name as it is in the source: that of the tokenizer is in lower case.
+    /// Returns a name as the source writes it. The tokenizer returns it in lower case.
     fn source_of(&self, name: &[u8], span: Span<usize>) -> String {
         let lower = String::from_utf8_lossy(name).into_owned();
         let written =
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Takes the next event. It makes nothing: the lines are in the reader.
+    /// Handles the next event. It returns nothing, because the lines are kept in the reader.
     pub(super) fn read(&mut self, event: &CallbackEvent<'_>, span: Span<usize>) -> Option<Infallible> {
         match *event {
             CallbackEvent::OpenStartTag { name } => {
@@ -114,7 +114,7 @@ impl Reader<'_> {
                 self.depth = self.depth.saturating_sub(1);
             }
             CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value), span.end),
-            // To HTML, a section of text is a comment.
+            // The HTML tokenizer reads a CDATA section as a comment.
             CallbackEvent::Comment { value } => match value.strip_prefix(b"[CDATA[") {
                 Some(value) => {
                     self.text(&String::from_utf8_lossy(value.strip_suffix(b"]]").unwrap_or(value)), span.end);
@@ -126,7 +126,7 @@ impl Reader<'_> {
         None
     }
 
-    /// Returns the lines at the end of the text.
+    /// Ends the text and returns its lines.
     pub(super) fn into_lines(mut self) -> Lines {
         self.end_line(self.text.len());
         self.lines

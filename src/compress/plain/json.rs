@@ -1,4 +1,4 @@
-//! The upper layer of a JSON text, as the plain ways read it.
+//! Reads the top level of a JSON text, for shortening by character counts.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -6,21 +6,21 @@ use serde_json::value::RawValue;
 
 use super::{PlainContent, first, length};
 
-/// The upper layer of a JSON text in short.
+/// A summary of a JSON text's top level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonSample {
     /// The content type.
     pub content: PlainContent,
-    /// Its first members or elements as JSON, without the brackets around them; long values as cut strings.
+    /// Its first members or elements as JSON, without the outer brackets; long values are cut to strings.
     pub members: String,
 }
 
-/// The first three members of a JSON object, or elements of a list, with a hundred characters of each; `None` if `text`
-/// is neither. O(length).
+/// Returns the first three members of a JSON object, or elements of a list, with a hundred characters of each; `None`
+/// if `text` is neither. O(length).
 pub fn json_sample(text: &str) -> Option<JsonSample> {
-    /// Keys of an object, or elements of a list, that are shown.
+    /// Number of keys of an object, or elements of a list, that are shown.
     const SAMPLES: usize = 3;
-    /// Characters of a value that are shown.
+    /// Number of characters of a value that are shown.
     const SAMPLE: usize = 100;
     let (content, members): (_, Vec<String>) = match json(text)? {
         Json::Object(members) => {
@@ -36,7 +36,7 @@ pub fn json_sample(text: &str) -> Option<JsonSample> {
     Some(JsonSample { content, members: members.join(",") })
 }
 
-/// The upper layer of a JSON text; what is below is not read.
+/// The top level of a JSON text; deeper levels are not read.
 pub(super) enum Json<'a> {
     Object(Vec<(String, &'a RawValue)>),
     List(Vec<&'a RawValue>),
@@ -50,7 +50,7 @@ pub(super) fn json(text: &str) -> Option<Json<'_>> {
     }
 }
 
-/// The members of an object in their order, twice where they are there twice.
+/// The members of an object in order, including duplicates.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// A JSON value, or the first `longest` characters of it as a string.
+/// Returns a JSON value, or its first `longest` characters as a string.
 pub(super) fn clipped(value: &str, longest: usize) -> String {
     if length(value) <= longest {
         return value.to_owned();
@@ -90,9 +90,9 @@ pub(super) fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The keys of an object, or of the first object in a list, with the types of their values.
+/// Returns the keys of an object, or of the first object in a list, with the types of their values.
 pub(super) fn schema(json: &Json<'_>) -> String {
-    /// Keys that are named.
+    /// Number of keys that are named.
     const KEYS: usize = 50;
     let first = match json {
         Json::Object(members) => return types(members.iter().take(KEYS)),

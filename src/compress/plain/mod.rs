@@ -1,7 +1,8 @@
-//! The plain ways of five systems that cut by characters: their numbers and their words, for those who rely on them.
+//! The shortening of five other systems, which cut by characters, with their numbers and their words, for users who
+//! rely on them.
 //!
-//! Each measures characters and not tokens, and looks at what a value is and not at what it says. Where a system's words
-//! would make a text longer, it stays.
+//! Each measures characters instead of tokens, and looks at the type of a value instead of its content. If a system's
+//! words would make a text longer, the text stays unchanged.
 
 mod json;
 mod systems;
@@ -11,29 +12,30 @@ pub use json::{JsonSample, json_sample};
 use serde::{Deserialize, Serialize};
 use systems::{amplifier, cyber_autoagent, sre_agent, sre_agent_payload, supyagent, valis};
 
-/// The way in which a tool's output is shortened as it arrives.
+/// How a tool's output is shortened as it arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compressor {
-    /// By what the output is, to a number of tokens: [`super::compress`].
+    /// By content type, to a number of tokens: [`super::compress`].
     #[default]
     Content,
-    /// Results from 10,000 characters on: the first 8,000 of a text, three keys of an object, three elements of a list.
+    /// Results of 10,000 characters or more: the first 8,000 of a text, three keys of an object, three elements of a
+    /// list.
     CyberAutoagent,
     /// The first 250 characters, and a hint to call the tool again.
     Amplifier,
-    /// The first 1,000 and the last 500 characters of more than 2,000.
+    /// The first 1,000 and the last 500 characters of a text of more than 2,000.
     Supyagent,
-    /// A guard: 200,000 characters of a text, 500 items of a list, a preview of 100,000 of anything else.
+    /// A guard: 200,000 characters of a text, 500 items of a list, a preview of 100,000 characters of anything else.
     SreAgent,
     /// Three samples of a list of more than 50 items, or of anything of more than 100,000 characters.
     SreAgentPayload,
-    /// The first ten lines, of what is above a number of tokens.
+    /// The first ten lines of a text above a number of tokens.
     Valis,
 }
 
 impl Compressor {
-    /// Every one, for those who list them.
+    /// All of them, in order.
     pub const ALL: [Compressor; 7] = [
         Compressor::Content,
         Compressor::CyberAutoagent,
@@ -44,7 +46,7 @@ impl Compressor {
         Compressor::Valis,
     ];
 
-    /// The public name.
+    /// Returns the public name.
     pub fn name(self) -> &'static str {
         match self {
             Compressor::Content => "content",
@@ -57,13 +59,13 @@ impl Compressor {
         }
     }
 
-    /// True if it shortens what is above a number of tokens, and has no threshold of its own.
+    /// True if it shortens texts above a number of tokens, and has no threshold of its own.
     pub fn counts_tokens(self) -> bool {
         matches!(self, Compressor::Content | Compressor::Valis)
     }
 
-    /// `text` cut the plain way; `None` where it stays, and for [`Compressor::Content`], which needs a budget. JSON is
-    /// sampled by its keys or elements where the system does that. O(length).
+    /// Cuts `text` by characters; `None` if it stays unchanged, and for [`Compressor::Content`], which needs a budget.
+    /// JSON is sampled by its keys or elements if the system does that. O(length).
     pub fn plain(self, text: &str) -> Option<Plain> {
         let cut = match self {
             Compressor::Content => None,
@@ -78,7 +80,7 @@ impl Compressor {
     }
 }
 
-/// A text that was cut the plain way.
+/// A text that was cut by characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plain {
     /// The shortened text.
@@ -87,10 +89,10 @@ pub struct Plain {
     pub content: PlainContent,
 }
 
-/// The content types that the plain ways know.
+/// The types that these systems distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlainContent {
-    /// Characters.
+    /// Plain text.
     Text,
     /// A JSON object with this many keys.
     Object(usize),
@@ -104,12 +106,12 @@ impl Plain {
     }
 }
 
-/// The first `count` characters; all of them if there are fewer.
+/// Returns the first `count` characters, or all of them if there are fewer.
 fn first(text: &str, count: usize) -> &str {
     text.char_indices().nth(count).map_or(text, |(end, _)| &text[..end])
 }
 
-/// The last `count` characters.
+/// Returns the last `count` characters, or all of them if there are fewer.
 fn last(text: &str, count: usize) -> &str {
     let start = text.char_indices().rev().take(count).last().map_or(text.len(), |(start, _)| start);
     &text[start..]

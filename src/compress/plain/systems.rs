@@ -1,4 +1,4 @@
-//! The rules of each system, with its numbers and its words.
+//! The rules of each system, with its numbers and words.
 
 use std::fmt::Write;
 
@@ -9,9 +9,9 @@ use super::{Plain, PlainContent, first, last, length};
 use crate::numbers::thousands;
 
 pub(super) fn cyber_autoagent(text: &str) -> Option<Plain> {
-    /// Results of fewer characters stay.
+    /// Results with fewer characters stay unchanged.
     const THRESHOLD: usize = 10_000;
-    /// Characters of a text that are kept.
+    /// Number of characters of a text that are kept.
     const HEAD: usize = 8_000;
     let size = length(text);
     if size < THRESHOLD {
@@ -41,9 +41,9 @@ pub(super) fn cyber_autoagent(text: &str) -> Option<Plain> {
 }
 
 pub(super) fn amplifier(text: &str) -> Option<String> {
-    /// Characters that are kept.
+    /// Number of characters that are kept.
     const HEAD: usize = 250;
-    /// Characters of a token, as that system estimates.
+    /// Characters of a token, by that system's estimate.
     const CHARACTERS_PER_TOKEN: usize = 4;
     let size = length(text);
     let tokens = thousands(size / CHARACTERS_PER_TOKEN);
@@ -54,17 +54,17 @@ pub(super) fn amplifier(text: &str) -> Option<String> {
 pub(super) fn supyagent(text: &str) -> Option<String> {
     /// Texts with at most this many characters stay whole.
     const LONG: usize = 2_000;
-    /// Characters that are kept in front.
+    /// Number of characters kept at the beginning.
     const HEAD: usize = 1_000;
-    /// Characters that are kept at the end.
+    /// Number of characters kept at the end.
     const TAIL: usize = 500;
     (length(text) > LONG).then(|| format!("{}\n...[truncated]...\n{}", first(text, HEAD), last(text, TAIL)))
 }
 
 pub(super) fn valis(text: &str) -> String {
-    /// Lines that are shown.
+    /// Number of lines that are shown.
     const LINES: usize = 10;
-    /// Characters of a line that are shown, so that an output of one line is shortened too.
+    /// Number of characters of a line that are shown, so that an output of one line is shortened too.
     const LONGEST_LINE: usize = 1_000;
     let shown = |line: &str| match length(line) {
         size if size > LONGEST_LINE => {
@@ -79,11 +79,11 @@ pub(super) fn valis(text: &str) -> String {
 }
 
 pub(super) fn sre_agent(text: &str) -> Option<Plain> {
-    /// Characters of a text that are kept.
+    /// Number of characters of a text that are kept.
     const LONGEST: usize = 200_000;
-    /// Items of a list that are kept.
+    /// Number of items of a list that are kept.
     const ITEMS: usize = 500;
-    /// Characters of anything else that are shown.
+    /// Number of characters of anything else that are shown.
     const PREVIEW: usize = 100_000;
     const GUARD: &str = "\n\n... [TRUNCATED BY SRE AGENT SAFETY GUARD: Result too large for LLM context] ...";
     let size = length(text);
@@ -114,13 +114,13 @@ pub(super) fn sre_agent(text: &str) -> Option<Plain> {
 }
 
 pub(super) fn sre_agent_payload(text: &str) -> Option<Plain> {
-    /// Items of a list that need no sampling.
+    /// A list with at most this many items is not sampled.
     const ITEMS: usize = 50;
-    /// Characters of anything that needs no sampling.
+    /// Anything with at most this many characters is not sampled.
     const LONGEST: usize = 100_000;
-    /// Items that are shown.
+    /// Number of items that are shown.
     const SAMPLES: usize = 3;
-    /// Characters of an item that are shown.
+    /// Number of characters of an item that are shown.
     const SAMPLE: usize = 2_000;
     let json = json(text)?;
     let (content, total, items) = match &json {

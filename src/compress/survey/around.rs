@@ -1,4 +1,4 @@
-//! Fields of a trace, a resource or a stream that hold for all the rows in it.
+//! Fields of a trace, a resource or a stream that apply to all of its rows.
 
 use std::collections::HashMap;
 
@@ -10,12 +10,12 @@ use super::names::{MESSAGE, SEVERITY, SOURCE, STREAM_SEVERITY, STREAM_SOURCE, TI
 use super::value::{Value, is_named};
 use crate::compress::json::Kind;
 
-/// Fields of a trace, or of a resource, that hold for its spans.
+/// Fields of a trace or a resource that apply to its spans.
 #[derive(Debug, Default)]
 pub(super) struct Trace<'a> {
     id: Option<Value<'a>>,
     service: Option<Value<'a>>,
-    /// Jaeger's: the service of each process, by the id that spans have.
+    /// In Jaeger's format: the service of each process, by the process id in spans.
     processes: HashMap<&'a str, Value<'a>, RandomState>,
 }
 
@@ -32,12 +32,12 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// The trace that a span is of.
+    /// Returns the id of a span's trace.
     pub(super) fn id(&self, span: Value<'a>) -> Option<Value<'a>> {
         span.field(&TRACE_ID).or(self.id)
     }
 
-    /// The service that a span is of.
+    /// Returns the service of a span.
     pub(super) fn service(&self, span: Value<'a>) -> Option<Value<'a>> {
         let of_process = || self.processes.get(span.field(&["processid"])?.inside()).copied();
         let service = span.field(&SOURCE).filter(|service| !service.kind().is_container());
@@ -45,7 +45,7 @@ impl<'a> Trace<'a> {
     }
 }
 
-/// Labels of a stream that hold for its lines.
+/// Labels of a stream that apply to its lines.
 #[derive(Debug, Default)]
 pub(super) struct Stream<'a> {
     has_lines: bool,
@@ -55,7 +55,7 @@ pub(super) struct Stream<'a> {
 
 /// An entry of a log.
 pub(super) struct Entry<'a> {
-    /// Written in capitals; empty if there is none.
+    /// The severity in capitals; empty if there is none.
     pub(super) severity: String,
     pub(super) message: String,
     pub(super) time: Option<&'a str>,
@@ -99,7 +99,7 @@ fn message(value: Value<'_>) -> String {
     inner.unwrap_or(value).said().into_owned()
 }
 
-/// Returns the source of an entry: a name, or that of a resource.
+/// Returns the source of an entry: a name, or the name of a resource.
 fn source(value: Value<'_>) -> Option<String> {
     /// Fields that identify a resource.
     const NAMES: [&str; 4] = ["name", "servicename", "type", "id"];

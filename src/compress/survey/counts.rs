@@ -1,4 +1,4 @@
-//! Counts the occurrences of each of many values.
+//! Counts how often each value occurs.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use serde_json::{Map, Value as Json};
 
 use super::text::truncated;
 
-/// Values that are counted separately. If there are more, only their number is useful.
+/// Number of values that are counted separately. If there are more, only their number is useful.
 const TOLD_APART: usize = 10_000;
 
-/// Characters of a value that are shown.
+/// Number of characters of a value that are shown.
 const SHOWN: usize = 120;
 
 /// Values and their counts.

@@ -1,4 +1,4 @@
-//! Describes a payload: in numbers, by its first rows, and by its shape.
+//! Describes a payload: statistics, its first rows, and its shape.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -10,17 +10,17 @@ use super::value::Value;
 use super::{Payload, fields, logs, over_time, spans};
 use crate::compress::json::Kind;
 
-/// Rows of a kind that was asked for, of a hundred, that must be of it.
+/// The percentage of rows that must be of the requested kind.
 const FITTING: usize = 50;
 
-/// An object of more members has rows of one kind, or settings.
+/// An object with more members holds rows of one kind, or settings.
 const PARTS: usize = 8;
 
-/// Rows that are shown as they are, and characters of each: as the SRE agent has them.
+/// Number of rows that are shown, and of characters of each, as in the SRE agent.
 const SAMPLES: usize = 3;
 const SAMPLE: usize = 2_000;
 
-/// Keys of a schema.
+/// Number of keys in a schema.
 const SCHEMA: usize = 50;
 
 impl Payload {
@@ -37,7 +37,7 @@ impl Payload {
         Json::Object(said).to_string()
     }
 
-    /// The members, where each is something of its own rather than one row of many.
+    /// Returns the members, if they are separate things instead of similar rows.
     pub(super) fn parts(&self) -> Vec<(&str, Value<'_>)> {
         let members: Vec<_> = self.main().members().take(PARTS + 1).collect();
         let lists = members.iter().filter(|(_, value)| value.kind() == Kind::Array).count();
@@ -85,13 +85,13 @@ impl Payload {
         shape
     }
 
-    /// The list that has all rows of the groups, where one has.
+    /// Returns the list with all rows of the groups, if there is only one.
     fn only_list(&self) -> Option<Value<'_>> {
         let mut lists = self.groups().flat_map(Group::lists);
         lists.next().filter(|_| lists.next().is_none())
     }
 
-    /// The JSON pointer (RFC 6901) that leads to a value.
+    /// Returns the JSON pointer (RFC 6901) to a value.
     fn pointer(&self, to: Value<'_>) -> String {
         let mut pointer = String::new();
         let mut at = Value::of(self.source(), &self.tape, 0);

@@ -1,12 +1,12 @@
 //! Recognizes failed spans by their status, an error, or their labels.
 //!
-//! The rule is in docs/adk-data.md.
+//! The rule is documented in docs/adk-data.md.
 
 use super::value::{Value, is_named};
 use crate::compress::json::Kind;
 
-/// Statuses that are fields of a span, and those that may also be labels on it (Cloud Trace, OpenTelemetry and its forerunner).
-/// A label that is called only `status` or `code` may be about anything.
+/// Fields of a span that hold its status, and statuses that may also be labels (Cloud Trace, OpenTelemetry and its
+/// predecessor). A label that is named only `status` or `code` may be about anything.
 const OWN_STATUSES: [&str; 2] = ["status", "code"];
 const STATUSES: [&str; 9] = [
     "statuscode",
@@ -20,7 +20,7 @@ const STATUSES: [&str; 9] = [
     "rpc.grpc.statuscode",
 ];
 
-/// The same of errors (Jaeger, OpenTelemetry, Cloud Trace).
+/// The same for errors (Jaeger, OpenTelemetry, Cloud Trace).
 const OWN_ERRORS: [&str; 3] = ["iserror", "haserror", "errormessage"];
 const ERRORS: [&str; 5] = ["error", "error.type", "error.message", "/error/message", "/error/name"];
 
@@ -30,7 +30,7 @@ const LABELS: [&str; 3] = ["labels", "attributes", "tags"];
 /// Cloud Trace has this between `attributes` and the labels.
 const ATTRIBUTE_MAP: [&str; 1] = ["attributemap"];
 
-/// A label's value may be in `{"stringValue": {"value": ...}}`, as Cloud Trace has it, or in the outer one alone.
+/// Levels around a label's value: `{"stringValue": {"value": ...}}` in Cloud Trace, or only the outer one.
 const WRAPPED: usize = 2;
 
 /// A sign that a span failed.
@@ -57,7 +57,7 @@ pub(super) fn failure(row: Value<'_>) -> Option<Sign<'_>> {
     labels.find(|(key, value)| says_failure(key, *value)).map(|(key, value)| Sign::Label(key, value))
 }
 
-/// Failure labels by key, whatever surrounds their values.
+/// Returns labels by key, without the objects around their values.
 pub(super) fn labels(holder: Value<'_>) -> impl Iterator<Item = (&str, Value<'_>)> {
     let inner = holder.field(&ATTRIBUTE_MAP).filter(|inner| inner.kind() == Kind::Object);
     let listed = holder.items().filter_map(pair);
@@ -83,12 +83,12 @@ fn is_one_of(key: &str, names: &[&str]) -> bool {
     names.iter().any(|name| is_named(key, name))
 }
 
-/// True if a status, or the code in it, is one of a failure.
+/// True if a status, or the code in it, reports a failure.
 fn is_failure(status: Value<'_>) -> bool {
-    /// 2 is an error in OpenTelemetry, and gRPC counts to 16. 1 is OK in the one and a cancelled call in the other,
-    /// which has no fault in it.
+    /// 2 is an error in OpenTelemetry, and gRPC's codes end at 16. 1 is OK in OpenTelemetry and a cancelled call in
+    /// gRPC, and neither is a failure.
     const RPC: std::ops::RangeInclusive<f64> = 2.0..=16.0;
-    /// The server's fault; 4xx is the caller's.
+    /// The server's failures; 4xx are the caller's.
     const HTTP: std::ops::Range<f64> = 500.0..600.0;
     let status = match status.kind() {
         Kind::Object => status.field(&["code", "statuscode"]),
@@ -103,7 +103,7 @@ fn is_failure(status: Value<'_>) -> bool {
 fn is_word_of_failure(status: &str) -> bool {
     const FAILED: [&str; 2] = ["error", "fail"];
     const NEGATED: [&str; 4] = ["noerror", "nofail", "withouterror", "withoutfail"];
-    /// gRPC's names from 2 to 16, except for "unknown", which elsewhere says nothing.
+    /// gRPC's names for 2 to 16, except "unknown", which is meaningless elsewhere.
     const RPC: [&str; 14] = [
         "invalidargument",
         "deadlineexceeded",
@@ -126,7 +126,7 @@ fn is_word_of_failure(status: &str) -> bool {
     RPC.contains(&word.as_str()) || has(&FAILED) && !has(&NEGATED)
 }
 
-/// True if a value under the name of an error is one.
+/// True if the value of an error field is an error.
 fn is_error(value: Value<'_>) -> bool {
     const NONE: [&str; 8] = ["", "0", "no", "none", "null", "false", "[]", "{}"];
     match value.kind() {

@@ -1,4 +1,4 @@
-//! Rows of any kind: their fields, types and values.
+//! Describes rows of any kind by their fields, types and values.
 
 use std::collections::HashMap;
 
@@ -10,19 +10,19 @@ use super::numbers::Numbers;
 use super::value::Value;
 use crate::compress::json::Kind;
 
-/// Fields that are described, in the order in which they came up.
+/// Number of fields that are described, in order of appearance.
 const FIELDS: usize = 40;
 
-/// Levels of objects inside a row whose fields count as its own.
+/// Number of levels of objects inside a row whose fields count as the row's own.
 const LEVELS: usize = 3;
 
-/// Values of a field that are named.
+/// Number of values of a field that are named.
 const VALUES: usize = 5;
 
-/// Longer texts are bodies, of which none is like another.
+/// Longer texts are bodies, and rarely repeat.
 const LONGEST_VALUE: usize = 200;
 
-/// Members that are shown of an object that represents several.
+/// Number of members that are shown of an object that represents several.
 pub(super) const SHOWN_MEMBERS: usize = 12;
 
 #[derive(Default)]
@@ -35,7 +35,7 @@ struct Field {
     lengths: Numbers,
 }
 
-/// Describes each field of the rows, by its path.
+/// Describes each field of the rows, by path.
 pub(super) fn summary<'a>(rows: impl Iterator<Item = Value<'a>>) -> Map<String, Json> {
     let mut places: HashMap<String, usize, RandomState> = HashMap::default();
     let mut fields: Vec<(String, Field)> = Vec::new();
@@ -52,11 +52,11 @@ pub(super) fn summary<'a>(rows: impl Iterator<Item = Value<'a>>) -> Map<String, 
                 });
                 let from = stack.len();
                 stack.extend(inner);
-                // The first is to come off first.
+                // Reversed, so that the first one is popped first.
                 stack[from..].reverse();
                 continue;
             }
-            // Rows of a table may be lists, whose places are their fields.
+            // Rows of a table may be lists. Their positions are the fields.
             if value.kind() == Kind::Array && level == 0 && value.len() <= FIELDS {
                 let from = stack.len();
                 stack.extend(value.items().enumerate().map(|(place, inner)| (format!("[{place}]"), inner, level + 1)));

@@ -1,34 +1,35 @@
-//! Rows in groups: spans in traces or in the resources that they come from, lines of a log in streams.
+//! Rows in groups: spans in traces or resources, log lines in streams.
 //!
-//! The forms of Cloud Trace and Jaeger (`spans`), OTLP and Tempo (`scopeSpans`), and Loki (`stream` and `values`).
+//! The formats are those of Cloud Trace and Jaeger (`spans`), OTLP and Tempo (`scopeSpans`), and Loki (`stream` and
+//! `values`).
 
 use super::names::SPAN_ID;
 use super::shape::{self, PayloadKind};
 use super::value::Value;
 use crate::compress::json::Kind;
 
-/// The field of a trace that holds its spans, and of a resource that holds its scopes.
+/// The field of a trace with its spans, and the fields of a resource with its scopes.
 const SPANS: [&str; 1] = ["spans"];
 const SCOPES: [&str; 2] = ["scopespans", "instrumentationlibraryspans"];
 
-/// The fields of a Loki stream that hold its labels and its lines.
+/// The fields of a Loki stream with its labels and its lines.
 pub(super) const STREAM: [&str; 1] = ["stream"];
 const LINES: [&str; 1] = ["values"];
 
-/// Members of a group that are its rows, or say something of all of them.
+/// Members of a group that are its rows, or describe all of them.
 const PARTS: [&str; 7] =
     ["spans", "scopespans", "instrumentationlibraryspans", "processes", "resource", "stream", "values"];
 
-/// Groups that are looked at to know what they are, and how many of a hundred must be so.
+/// Number of groups that are checked to recognize their kind, and the percentage that must match.
 const LOOKED_AT: usize = 64;
 const MOST: usize = 60;
 
-/// Hundredths of an object that must be its rows, so that nothing else is passed over; and of a group among others, which
-/// may hold one short span.
+/// The percentage of an object that must be its rows, so that nothing else is overlooked; and the percentage for a
+/// group among others, which may hold one short span.
 const MOST_OF_ONE: usize = 66;
 const LEAST_OF_EACH: usize = 33;
 
-/// Rows, and what they are in.
+/// Rows and their container.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Group<'a> {
     value: Value<'a>,
@@ -37,15 +38,15 @@ pub(super) struct Group<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GroupForm {
-    /// It is a group of rows of its own.
+    /// A group with its own rows.
     Group,
-    /// It is a row among groups.
+    /// A row among groups.
     Row,
-    /// Its elements or members are the rows: nothing is grouped.
+    /// Elements or members that are rows, without groups.
     Plain,
 }
 
-/// Returns the kind of the groups in a value that consists of groups or is one. Reads only the first of them.
+/// Returns the kind of the groups in a value, or of a value that is a group. Reads only the first of them.
 pub(super) fn grouped(main: Value<'_>) -> Option<PayloadKind> {
     match main.kind() {
         Kind::Object => kind_of(main).filter(|_| consists_of_rows(main, MOST_OF_ONE)),
@@ -68,7 +69,7 @@ pub(super) fn grouped(main: Value<'_>) -> Option<PayloadKind> {
     }
 }
 
-/// The groups in a value, or the value as the only one.
+/// Returns the groups in a value, or the value as the only group.
 pub(super) fn groups(main: Value<'_>) -> impl Iterator<Item = Group<'_>> {
     let grouped = grouped(main).is_some();
     let several = grouped && main.kind() == Kind::Array;
@@ -79,12 +80,12 @@ pub(super) fn groups(main: Value<'_>) -> impl Iterator<Item = Group<'_>> {
 }
 
 impl<'a> Group<'a> {
-    /// The value around the rows, if it describes them.
+    /// Returns the value around the rows, if it describes them.
     pub(super) fn around(self) -> Option<Value<'a>> {
         (self.form == GroupForm::Group).then_some(self.value)
     }
 
-    /// The rows, with their keys where they are members of an object.
+    /// Returns the rows, with their keys if they are members of an object.
     pub(super) fn rows(self) -> impl Iterator<Item = (Option<&'a str>, Value<'a>)> {
         let value = self.value;
         let is = move |form| (self.form == form).then_some(value);
@@ -94,7 +95,7 @@ impl<'a> Group<'a> {
         listed.map(|row| (None, row)).chain(members)
     }
 
-    /// The lists that the rows are in.
+    /// Returns the lists that contain the rows.
     pub(super) fn lists(self) -> impl Iterator<Item = Value<'a>> {
         self.around().into_iter().flat_map(lists)
     }
@@ -107,7 +108,7 @@ fn lists(group: Value<'_>) -> impl Iterator<Item = Value<'_>> {
     holders.filter_map(|holder| holder.field(names)).filter(|list| list.kind() == Kind::Array)
 }
 
-/// Returns the kind of a group by its first row. A span may hold the spans that it called, but is not a group.
+/// Returns the kind of a group by its first row. A span may contain the spans that it called, but is not a group.
 fn kind_of(group: Value<'_>) -> Option<PayloadKind> {
     if !is_group(group) {
         return None;
@@ -119,7 +120,7 @@ fn kind_of(group: Value<'_>) -> Option<PayloadKind> {
     shape::is(first, PayloadKind::Traces).then_some(PayloadKind::Traces)
 }
 
-/// True if a value has the lists of a group, be they empty.
+/// True if a value has the lists of a group, even empty ones.
 fn is_group(value: Value<'_>) -> bool {
     match value.field(&STREAM) {
         Some(stream) => stream.kind() == Kind::Object && lists(value).next().is_some(),
@@ -127,7 +128,7 @@ fn is_group(value: Value<'_>) -> bool {
     }
 }
 
-/// The time, the text and, where it has some, the labels of a line in a stream.
+/// Returns the time, the text and the optional labels of a line in a stream.
 pub(super) fn line(row: Value<'_>) -> Option<(Value<'_>, Value<'_>, Option<Value<'_>>)> {
     let mut parts = row.items();
     let (time, text) = (parts.next()?, parts.next()?);

@@ -1,4 +1,4 @@
-//! Entries of a log: counts by severity, and messages without their numbers and ids.
+//! Summarizes log entries: counts by severity, and messages without their numbers and ids.
 
 use std::collections::HashMap;
 
@@ -12,19 +12,19 @@ use super::text::truncated;
 use crate::compress::alike::shape;
 use crate::compress::failure_words::failure_words;
 
-/// Patterns that are shown: those that report failures first, then the most frequent.
+/// Number of patterns that are shown: failures first, then the most frequent.
 const PATTERNS: usize = 20;
 
-/// Sources that are named, and severities.
+/// Number of sources and severities that are named.
 const NAMED: usize = 10;
 
-/// Characters of an example.
+/// Number of characters of an example.
 const EXAMPLE: usize = 240;
 
-/// Leading bytes that distinguish one message from others: a message says first what happened.
+/// Number of leading bytes by which messages are distinguished. A message first says what happened.
 const FRONT: usize = 400;
 
-/// Severities that report a failure, in the words of Cloud Logging, syslog and the usual libraries.
+/// Severities that report a failure, in Cloud Logging, syslog and common libraries.
 const FAILING: [&str; 10] =
     ["ERROR", "ERR", "CRITICAL", "CRIT", "ALERT", "EMERGENCY", "EMERG", "FATAL", "SEVERE", "PANIC"];
 
@@ -55,7 +55,7 @@ pub(super) fn summary<'a>(groups: impl Iterator<Item = Group<'a>>) -> Map<String
         };
         failures += usize::from(fails);
         if let Some(time) = time {
-            // Times of one form compare as text does.
+            // Times in one format sort like text.
             span = Some(span.map_or((time, time), |(least, most)| (least.min(time), most.max(time))));
         }
         if let Some(source) = source {

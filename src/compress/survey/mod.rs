@@ -1,9 +1,9 @@
-//! Statistics of large results of APIs.
+//! Statistics of large API results.
 //!
-//! Compression keeps the pieces of a text that say most; a survey reads every row and says what they have in common. So it
-//! is what stands for ten thousand entries of a log, spans, or points of a time series, where their number is the message.
+//! Compression keeps the most important pieces of a text. A survey reads every row and describes what the rows have in
+//! common. So it represents ten thousand log entries, spans or points of a time series, whose number is the message.
 //!
-//! Everything is bounded, linear in the text, and the same bytes on every machine.
+//! Every part is bounded in size, takes time linear in the text, and is the same on every machine.
 
 mod around;
 mod counts;
@@ -36,7 +36,7 @@ use value::Value;
 pub struct Payload {
     /// The value in its original form.
     whole: String,
-    /// The JSON in a text that nearly all of it consists of, as MCP wraps results.
+    /// The JSON in a text that is nearly the whole value, as in MCP results.
     inner: Option<String>,
     tape: Tape,
     rows: usize,
@@ -46,8 +46,8 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Reads JSON. `NaN` and infinities, which Python writes and JSON does not have, become strings. `None` where it is
-    /// still no JSON. O(length).
+    /// Reads JSON. `NaN` and infinities, which Python writes and JSON does not have, become strings. `None` if it is
+    /// still not JSON. O(length).
     pub fn of(json: String) -> Option<Payload> {
         let whole = match Tape::of(&json) {
             Some(_) => json,
@@ -84,22 +84,23 @@ impl Payload {
         payload
     }
 
-    /// The whole as JSON.
+    /// Returns the whole value as JSON.
     pub fn json(&self) -> &str {
         &self.whole
     }
 
-    /// Elements of the longest list in it, or of all groups that it consists of; keys of an object are no items.
+    /// Returns the number of elements of the longest list, or of all groups together. Keys of an object are not
+    /// counted.
     pub fn items(&self) -> usize {
         self.items
     }
 
-    /// The kind of its rows.
+    /// Returns the kind of its rows.
     pub fn kind(&self) -> PayloadKind {
         self.kind
     }
 
-    /// The text that nearly all of it is, where that is no JSON.
+    /// Returns the text that is nearly the whole value, if it is not JSON.
     pub fn text(&self) -> Option<String> {
         (self.form == Form::Text).then(|| self.main().said().into_owned())
     }
@@ -150,17 +151,17 @@ impl Payload {
     }
 }
 
-/// JSON lines as a list with a line for each.
+/// Converts JSON lines to a list with an element on each line.
 fn list_of_lines(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     (lines.len() > 1).then(|| format!("[{}]", lines.join(",\n")))
 }
 
-/// True if what is stored is all of a payload.
+/// Whether the stored text is the whole payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whole {
-    /// It is.
+    /// It is the whole payload.
     Stored,
-    /// Around it is a frame, which is not in it.
+    /// The frame around it is missing.
     Framed,
 }

@@ -1,7 +1,7 @@
-//! Names of the fields of logs, spans and metrics, in lower case and without separators.
+//! Field names of logs, spans and metrics, in lower case and without separators.
 //!
-//! From the APIs of Google Cloud (Logging, Trace, Monitoring), OpenTelemetry, Prometheus, Jaeger, and common log
-//! libraries.
+//! They come from the APIs of Google Cloud (Logging, Trace, Monitoring), OpenTelemetry, Prometheus, Jaeger, and common
+//! log libraries.
 
 pub(super) const TIME: [&str; 12] = [
     "timestamp",
@@ -39,7 +39,7 @@ pub(super) const SOURCE: [&str; 13] = [
     "host",
 ];
 
-/// The same among the labels of a stream of Loki's.
+/// The same as labels of a Loki stream.
 pub(super) const STREAM_SEVERITY: [&str; 5] = ["level", "severity", "detectedlevel", "severitytext", "lvl"];
 pub(super) const STREAM_SOURCE: [&str; 9] =
     ["servicename", "service", "app", "container", "component", "pod", "job", "host", "filename"];
@@ -56,7 +56,7 @@ pub(super) const END: [&str; 8] =
 pub(super) const STATUS: [&str; 5] = ["status", "statuscode", "httpstatuscode", "httpstatus", "code"];
 pub(super) const ERROR: [&str; 4] = ["error", "iserror", "haserror", "errormessage"];
 
-/// Fields that hold durations, with the milliseconds in their unit; `None` if the name does not say the unit.
+/// Fields that hold durations, with the milliseconds in their unit; `None` if the name has no unit.
 pub(super) const DURATIONS: [(&str, Option<f64>); 16] = [
     ("durationms", Some(1.0)),
     ("latencyms", Some(1.0)),
@@ -82,8 +82,8 @@ pub(super) const INTERVAL: [&str; 2] = ["endtime", "starttime"];
 pub(super) const VALUE: [&str; 7] = ["value", "val", "v", "y", "doublevalue", "int64value", "average"];
 pub(super) const TYPED_VALUE: [&str; 4] = ["doublevalue", "int64value", "distributionvalue", "mean"];
 pub(super) const METRIC: [&str; 4] = ["metric", "metricname", "metrictype", "name"];
-/// The first of them, which only metrics have.
+/// Number of names at the beginning of the list that only metrics have.
 pub(super) const METRIC_KEYS: usize = 3;
-/// Fields that may be beside the name and the value of a metric.
+/// Fields that may accompany the name and the value of a metric.
 pub(super) const BESIDE_A_VALUE: [&str; 6] = ["unit", "type", "kind", "help", "description", "labels"];
 pub(super) const METRIC_NAME: [&str; 4] = ["__name__", "name", "type", "metricname"];

@@ -1,13 +1,13 @@
-//! Describes numbers in a few words: count, range, and where most of them are.
+//! Describes numbers briefly: count, range and percentiles.
 
 use serde_json::{Map, Number, Value};
 
 use crate::compress::series::rounded;
 
-/// The percentiles that are said.
+/// The percentiles that are given.
 const PERCENTILES: [(&str, usize); 3] = [("p50", 50), ("p95", 95), ("p99", 99)];
 
-/// Numbers that are collected.
+/// The collected numbers.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Numbers(Vec<f64>);
 
@@ -31,7 +31,8 @@ impl Numbers {
         self.0.iter().sum()
     }
 
-    /// Count, least, most, mean and percentiles (nearest rank, so that they occur). Empty where there are none. O(n).
+    /// Returns the count, least, most, mean and percentiles. Percentiles are by nearest rank, so they occur. Empty
+    /// without numbers. O(n).
     pub(super) fn statistics(&self) -> Map<String, Value> {
         let mut said = Map::new();
         let mut numbers = self.0.clone();
@@ -55,12 +56,12 @@ impl Numbers {
     fn mean(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "a mean of so many numbers is no more exact")]
         let count = self.0.len() as f64;
-        // Divided first, since the sum of large numbers may be more than a double holds.
+        // Divided first, because the sum of large numbers may overflow.
         self.0.iter().map(|number| number / count).sum()
     }
 }
 
-/// A number as people read it: to six digits, whole where it is.
+/// Rounds a number to six digits, and makes it an integer if it is whole.
 pub(super) fn number(value: f64) -> Value {
     rounded(value).parse::<Number>().map_or(Value::Null, Value::Number)
 }

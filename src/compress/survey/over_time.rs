@@ -1,4 +1,4 @@
-//! Values over time, and single values of many metrics.
+//! Describes values over time, and single values of many metrics.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ use super::shape::metric;
 use super::text::brief;
 use super::value::Value;
 
-/// Series that are shown, those with the value farthest from the others first.
+/// Number of series that are shown, starting with the largest outlier.
 const SERIES: usize = 15;
 
-/// Metrics that are shown.
+/// Number of metrics that are shown.
 const METRICS: usize = 15;
 
-/// The most series that are shown of each metric, the highest first.
+/// Number of series that are shown of each metric, highest first.
 const HIGHEST: usize = 3;
 
-/// Characters of what a series is labelled with.
+/// Number of characters of a series' labels.
 const LABELS: usize = 240;
 
 struct SeriesLabel {
@@ -29,7 +29,7 @@ struct SeriesLabel {
     surprise: f64,
 }
 
-/// Series, each with its points. Each digest is of the numbers as the source writes them.
+/// Describes series, each with its points. Each digest has the numbers as the source writes them.
 pub(super) fn time_series<'a>(rows: impl Iterator<Item = (Option<&'a str>, Value<'a>)>) -> Map<String, Json> {
     let mut all = Numbers::default();
     let mut shown: Vec<SeriesLabel> = Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn time_series<'a>(rows: impl Iterator<Item = (Option<&'a str>, Value
     for (key, row) in rows {
         match points_in(row) {
             Some(points) => add(labels(key, row, points), &mut points.items()),
-            // The rows themselves are the points of one series.
+            // The rows are the points of one series.
             None => single.push(row),
         }
     }
@@ -63,7 +63,7 @@ pub(super) fn time_series<'a>(rows: impl Iterator<Item = (Option<&'a str>, Value
 }
 
 /// Returns the distance from the median to the farthest value, in interquartile ranges. A series that is always high
-/// scores low; one with a single peak scores high. Lowest for a series without numbers.
+/// scores low; a series with a single peak scores high. A series without numbers has the lowest score.
 fn surprise(mut numbers: Vec<f64>) -> f64 {
     if numbers.is_empty() {
         return -1.0;
@@ -77,7 +77,7 @@ fn surprise(mut numbers: Vec<f64>) -> f64 {
     if farthest > 0.0 { farthest / (high - low) } else { 0.0 }
 }
 
-/// The fields of a row beside its points.
+/// Returns the fields of a row other than its points.
 fn labels<'a>(key: Option<&'a str>, row: Value<'a>, points: Value<'a>) -> Json {
     let own = row.members().filter(|(_, value)| value.index() != points.index());
     let mut labels: Map<String, Json> =
@@ -91,11 +91,11 @@ fn labels<'a>(key: Option<&'a str>, row: Value<'a>, points: Value<'a>) -> Json {
 struct Metric<'a> {
     name: &'a str,
     numbers: Numbers,
-    /// Those with the highest values, the highest first.
+    /// The series with the highest values, highest first.
     highest: Vec<(f64, Value<'a>)>,
 }
 
-/// Series with one value each, by metric.
+/// Describes series with one value each, by metric.
 pub(super) fn metrics<'a>(rows: impl Iterator<Item = Value<'a>>) -> Map<String, Json> {
     let mut places: HashMap<&str, usize, RandomState> = HashMap::default();
     let mut metrics: Vec<Metric<'a>> = Vec::new();

@@ -1,20 +1,20 @@
-//! Points of a time series, in the shapes in which APIs return them.
+//! Reads points of a time series, in the formats in which APIs return them.
 
 use super::names::{INTERVAL, MESSAGE, POINT_TIME, POINTS, TYPED_VALUE, VALUE};
 use super::value::Value;
 use crate::compress::json::Kind;
 use crate::compress::series::Series;
 
-/// A point: when, where it says so, and how much, both as the source has them.
+/// A point: an optional time, and a value, both as the source writes them.
 pub(super) type Point<'a> = (Option<&'a str>, &'a str);
 
-/// A record with more members is more than a point.
+/// A record with more members is not a point.
 const MOST_MEMBERS: usize = 8;
 
-/// Elements that are looked at to know what a list holds.
+/// Number of elements that are checked to recognize a list.
 const LOOKED_AT: usize = 4;
 
-/// `[time, value]`, an object with both, or a bare number.
+/// Reads a point: `[time, value]`, an object with both, or a bare number.
 pub(super) fn point(value: Value<'_>) -> Option<Point<'_>> {
     match value.kind() {
         Kind::Number => Some((None, value.raw())),
@@ -44,7 +44,7 @@ fn amount(value: Value<'_>, depth: usize) -> Option<&str> {
     value.number().map(|_| value.inside())
 }
 
-/// The list of points in a row that is a series.
+/// Returns the list of points in a row that is a series.
 pub(super) fn points_in(row: Value<'_>) -> Option<Value<'_>> {
     if row.kind() == Kind::Array {
         return is_points(row).then_some(row);
@@ -60,8 +60,8 @@ fn is_points(list: Value<'_>) -> bool {
     (is_list || is_timed_pair) && looked_at.peek().is_some() && looked_at.all(|item| point(item).is_some())
 }
 
-/// The points of a list as one series, in the order of their times where these are written so that they can be
-/// compared: Cloud Monitoring gives the newest first.
+/// Returns the points of a list as one series. They are sorted by time if the times can be compared, because Cloud
+/// Monitoring returns the newest first.
 pub(super) fn series<'a>(points: impl Iterator<Item = Value<'a>>) -> (Series<'a>, Vec<f64>) {
     let mut all: Vec<Point<'a>> = points.filter_map(point).collect();
     let falls = match (all.first(), all.last()) {

@@ -7,13 +7,13 @@ use crate::compress::json::{Kind, Tape};
 /// A member with at least this percentage of its container leads to the rows.
 const MOST: usize = 66;
 
-/// The percentage for the element of a short list: the rest is only a frame.
+/// The percentage for the element of a short list. The rest is only a frame.
 const NEARLY_ALL: usize = 90;
 
-/// A list of at most this many elements may be a frame, such as MCP's around its texts.
+/// A list of at most this many elements may be a frame, such as MCP's list of texts.
 const FRAME: usize = 3;
 
-/// The most levels to descend.
+/// Maximum number of levels to descend.
 const DEPTH: usize = 8;
 
 /// The form of the rows.
@@ -27,7 +27,7 @@ pub(super) enum Form {
     Groups,
     /// No rows: the result is one text.
     Text,
-    /// There are none.
+    /// A single value without rows.
     Single,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn find(text: &str, tape: &Tape) -> (usize, Form) {
             Kind::Object => inner.raw().len() * 100 >= size * MOST,
             _ => inner.raw().len() * 100 >= size * NEARLY_ALL,
         };
-        // A small object that is nearly all of an object is the record itself.
+        // A small object that is nearly the whole of its container is the record itself.
         match largest.filter(leads).filter(|inner| inner.kind().is_container() || inner.kind() == Kind::String) {
             Some(inner) => at = inner,
             None => break,
@@ -67,7 +67,7 @@ pub(super) fn find(text: &str, tape: &Tape) -> (usize, Form) {
     (at.index(), form)
 }
 
-/// Returns the result in an answer of Prometheus or Loki, without the statistics of the query.
+/// Returns the result in a response of Prometheus or Loki, without the query's statistics.
 fn answer(value: Value<'_>) -> Option<Value<'_>> {
     value.field(&["resulttype"])?;
     let answer = value.field(&["result"])?;
@@ -75,8 +75,8 @@ fn answer(value: Value<'_>) -> Option<Value<'_>> {
     Some(answer)
 }
 
-/// Returns the length of the longest list that objects lead to. Keys of an object do not count: fifty settings are one
-/// item.
+/// Returns the length of the longest list that is reached through objects. Keys do not count: an object of fifty
+/// settings is one item.
 pub(super) fn longest_list(value: Value<'_>, depth: usize) -> usize {
     match value.kind() {
         Kind::Array => value.len(),
@@ -87,7 +87,7 @@ pub(super) fn longest_list(value: Value<'_>, depth: usize) -> usize {
     }
 }
 
-/// Returns the same, starting from the top.
+/// Returns the length of the longest list, starting from the top.
 pub(super) fn items(text: &str, tape: &Tape) -> usize {
     longest_list(Value::of(text, tape, 0), DEPTH)
 }

@@ -19,7 +19,7 @@ pub enum PayloadKind {
     Traces,
     /// Values over time.
     TimeSeries,
-    /// A few lists, each of its own kind.
+    /// A few lists of different kinds.
     Several,
     /// Anything else.
     Other,
@@ -36,7 +36,7 @@ impl PayloadKind {
         PayloadKind::Other,
     ];
 
-    /// The public name.
+    /// Returns the public name.
     pub fn name(self) -> &'static str {
         match self {
             PayloadKind::Metrics => "metrics",
@@ -49,7 +49,7 @@ impl PayloadKind {
     }
 }
 
-/// Rows that are looked at.
+/// Number of rows that are checked.
 const LOOKED_AT: usize = 64;
 
 /// The least percentage of rows that are of the kind.
@@ -58,7 +58,7 @@ const MOST: usize = 60;
 /// Returns the kind of the rows. Reads only the first of them.
 pub(super) fn judge<'a>(rows: impl Iterator<Item = Value<'a>>) -> PayloadKind {
     let looked_at: Vec<Value<'a>> = rows.take(LOOKED_AT).collect();
-    // A series is an object with points in it, whatever else it has; an entry of a log may name its span.
+    // A series is an object with points, whatever else it has. An entry of a log may name its span.
     let order = [PayloadKind::TimeSeries, PayloadKind::Logs, PayloadKind::Traces, PayloadKind::Metrics];
     let fits = |kind: &PayloadKind| {
         let fitting = looked_at.iter().filter(|row| is(**row, *kind)).count();
@@ -77,7 +77,7 @@ pub(super) fn is(row: Value<'_>, kind: PayloadKind) -> bool {
         PayloadKind::Logs => has(&MESSAGE) && (has(&SEVERITY) || has(&TIME)),
         PayloadKind::Traces => {
             let took = DURATIONS.iter().any(|(name, _)| has(&[name])) || has(&START) && has(&END);
-            // A list of traces may have no more than their ids, where the root span is missing.
+            // A list of traces may have only their ids, if the root span is missing.
             has(&SPAN_ID) || took && (has(&TRACE_ID) || has(&NAME)) || has(&TRACE_ID[..1]) && !has(&MESSAGE)
         }
         PayloadKind::Metrics => metric(row).is_some(),
@@ -86,8 +86,8 @@ pub(super) fn is(row: Value<'_>, kind: PayloadKind) -> bool {
     }
 }
 
-/// True if a row with a name and a value says nothing else but when, in what unit and for what labels: other records have
-/// names and values too.
+/// True if a row has a name and a value, and otherwise only a time, a unit or labels. Other records have names and
+/// values too.
 fn is_sample(row: Value<'_>) -> bool {
     row.members().all(|(key, value)| {
         value.kind() == Kind::Object
@@ -97,12 +97,12 @@ fn is_sample(row: Value<'_>) -> bool {
     })
 }
 
-/// The name of the metric that the row has a value of, and the value.
+/// Returns the name of the row's metric, and its value.
 pub(super) fn metric(row: Value<'_>) -> Option<(&str, Value<'_>)> {
     let metric = row.field(&METRIC[..METRIC_KEYS]).or_else(|| row.field(&METRIC).filter(|_| is_sample(row)))?;
     let name = match metric.kind() {
         Kind::String => metric.inside(),
-        // Prometheus leaves the name out of what it computed.
+        // Prometheus omits the name of a computed metric.
         Kind::Object => metric.field(&METRIC_NAME).map_or("", Value::inside),
         _ => return None,
     };

@@ -1,4 +1,4 @@
-//! Spans of traces: how long each operation took, what was slowest, and what failed.
+//! Summarizes spans: the duration of each operation, the slowest spans, and the failures.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,17 +16,17 @@ use super::took::{Unit, took};
 use super::value::Value;
 use crate::compress::json::Kind;
 
-/// Operations that are shown, those that took the most time in all.
+/// Number of operations that are shown, longest total time first.
 const OPERATIONS: usize = 15;
 
-/// Spans that are shown: the slowest, and the first that failed.
+/// Number of slowest spans that are shown, and of first failures.
 const SLOWEST: usize = 5;
 const FAILED: usize = 10;
 
-/// Services that are named.
+/// Number of services that are named.
 const SERVICES: usize = 10;
 
-/// Characters of a field of a span that are shown.
+/// Number of characters of a span's field that are shown.
 const FIELD: usize = 160;
 
 #[derive(Default)]
@@ -134,14 +134,14 @@ impl Operation {
 
 fn name(row: Value<'_>) -> String {
     match row.field(&NAME) {
-        // Cloud Trace cuts names and says so around them.
+        // Cloud Trace wraps a name in an object that says if the name was cut.
         Some(name) if name.kind() == Kind::Object => name.field(&["value"]).map(|name| name.said().into_owned()),
         name => name.map(|name| name.said().into_owned()),
     }
     .unwrap_or_default()
 }
 
-/// Describes a span, with the fields of its own that report a failure.
+/// Describes a span, with its own fields that report a failure.
 fn span(row: Value<'_>, trace: Option<Value<'_>>) -> Map<String, Json> {
     let mut said = Map::new();
     let fields = [

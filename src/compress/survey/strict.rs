@@ -1,9 +1,9 @@
-//! JSON as Python writes it, made JSON.
+//! Converts JSON as Python writes it to strict JSON.
 
-/// The names that Python writes for numbers that JSON does not have. The longest first.
+/// Python's names for numbers that JSON does not have, longest first.
 const NAMES: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 
-/// The text with those names as strings, as Prometheus writes them. O(length).
+/// Returns the text with those names in quotes, as Prometheus writes them. O(length).
 pub(super) fn quoted(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len() + 16);

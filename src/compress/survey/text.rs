@@ -1,10 +1,10 @@
-//! Texts as examples.
+//! Shortens texts that serve as examples.
 
 use serde_json::Value as Json;
 
 use super::value::Value;
 
-/// The first `longest` characters, and how many more there are.
+/// Returns the first `longest` characters, and the number of the rest.
 pub(super) fn truncated(text: &str, longest: usize) -> String {
     match text.char_indices().nth(longest) {
         None => text.to_owned(),
@@ -12,7 +12,7 @@ pub(super) fn truncated(text: &str, longest: usize) -> String {
     }
 }
 
-/// The value itself where it is short, and the front of its source where it is not.
+/// Returns a short value itself, or the beginning of its source if it is long.
 pub(super) fn brief(value: Value<'_>, longest: usize) -> Json {
     let raw = value.raw();
     if raw.len() <= longest

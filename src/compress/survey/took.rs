@@ -8,9 +8,9 @@ use crate::compress::table::Moment;
 /// The unit of a duration. Later ones are less certain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Unit {
-    /// Known to be milliseconds.
+    /// Milliseconds, for certain.
     Milliseconds,
-    /// The duration as the source writes it.
+    /// Unknown: the duration as the source writes it.
     Unknown,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn took(row: Value<'_>) -> Option<(f64, Unit)> {
     (length >= 0.0).then(|| (length * unit_of_time(start), Unit::Milliseconds))
 }
 
-/// A number in the unit of its name, or text with a unit, such as `1.5s` and `350ms`.
+/// Reads a number in the unit of the field's name, or a text with a unit, such as `1.5s` and `350ms`.
 fn stated(value: Value<'_>, unit: Option<f64>) -> Option<(f64, Unit)> {
     if value.kind() == Kind::String {
         let text = value.inside();
@@ -61,9 +61,10 @@ fn in_unit(number: f64, unit: Option<f64>) -> (f64, Unit) {
     unit.map_or((number, Unit::Unknown), |unit| (number * unit, Unit::Milliseconds))
 }
 
-/// Milliseconds in the unit in which the time since 1970 is written. Nothing is in two of these ranges before the year 5138.
+/// Returns the milliseconds in the unit of a time since 1970. The ranges of the units do not overlap before the year
+/// 5138.
 fn unit_of_time(start: Value<'_>) -> f64 {
-    /// Seconds are below, milliseconds below the next, and so on.
+    /// Smaller times are in seconds. Milliseconds are smaller than a thousand times this, and so on.
     const MILLISECONDS: f64 = 1e11;
     const MICROSECONDS: f64 = 1e14;
     const NANOSECONDS: f64 = 1e17;

@@ -1,11 +1,11 @@
-//! A value of JSON in the tape of its text.
+//! A JSON value in the tape of its text.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::compress::json::{Kind, Tape};
 
-/// A value, by its place.
+/// A value, by its index on the tape.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Value<'a> {
     text: &'a str,
@@ -26,38 +26,38 @@ impl<'a> Value<'a> {
         self.tape.node(self.index).kind
     }
 
-    /// The bytes of the text that it takes.
+    /// Returns the bytes of its source.
     pub(super) fn span(self) -> Range<usize> {
         self.tape.node(self.index).span()
     }
 
-    /// True if the value at `index` is this one or in it.
+    /// True if the value at `index` is this one or inside it.
     pub(super) fn holds(self, index: usize) -> bool {
         (self.index..self.tape.next(self.index)).contains(&index)
     }
 
-    /// The value as its source has it.
+    /// Returns its source.
     pub(super) fn raw(self) -> &'a str {
         &self.text[self.span()]
     }
 
-    /// The same without the quotes of a string; escapes stay.
+    /// Returns its source without the quotes of a string, with escapes.
     pub(super) fn inside(self) -> &'a str {
         let raw = self.raw();
         if self.kind() == Kind::String { &raw[1..raw.len() - 1] } else { raw }
     }
 
-    /// Returns the text of a string, and the source of anything else.
+    /// Returns the decoded text of a string, or the source of any other value.
     pub(super) fn said(self) -> Cow<'a, str> {
         let inside = self.inside();
         if self.kind() != Kind::String || !inside.contains('\\') {
             return Cow::Borrowed(inside);
         }
-        // Halves of surrogate pairs are no text: then the escapes stay.
+        // Half a surrogate pair is not text, so its escape stays.
         serde_json::from_str(self.raw()).map_or(Cow::Borrowed(inside), Cow::Owned)
     }
 
-    /// A number, also one that is written as a string, as APIs write what is longer than a double.
+    /// Returns a number. It may be a string, which APIs use for numbers that do not fit into a double.
     pub(super) fn number(self) -> Option<f64> {
         match self.kind() {
             Kind::Number | Kind::String => self.inside().parse().ok().filter(|number: &f64| number.is_finite()),
@@ -69,13 +69,13 @@ impl<'a> Value<'a> {
         self.raw() == "null"
     }
 
-    /// The elements of an array; nothing for anything else.
+    /// Returns the elements of an array; none for any other value.
     pub(super) fn items(self) -> impl Iterator<Item = Value<'a>> {
         let is_array = self.kind() == Kind::Array;
         self.children().filter(move |_| is_array)
     }
 
-    /// The members of an object; nothing for anything else.
+    /// Returns the members of an object; none for any other value.
     pub(super) fn members(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
         let is_object = self.kind() == Kind::Object;
         let key = move |place: usize| Value { index: place, ..self }.inside();
@@ -84,13 +84,13 @@ impl<'a> Value<'a> {
         members.into_iter().flatten().map(pair)
     }
 
-    /// The keys of an object.
+    /// Returns the keys of an object.
     pub(super) fn keys(self) -> impl Iterator<Item = Value<'a>> {
         let is_object = self.kind() == Kind::Object;
         self.children().step_by(2).filter(move |_| is_object)
     }
 
-    /// The number of elements or members.
+    /// Returns the number of elements or members.
     pub(super) fn len(self) -> usize {
         match self.kind() {
             Kind::Array => self.items().count(),
@@ -99,8 +99,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The member under the first of `names` that has a value. Names are compared without case, `_` and `-`, and
-    /// `names` are written so. O(members).
+    /// Returns the member with the first of `names` that has a value. Names are compared without case, `_` and `-`;
+    /// `names` are in that form. O(members).
     pub(super) fn field(self, names: &[&str]) -> Option<Value<'a>> {
         let mut found: Option<(usize, Value<'a>)> = None;
         for (key, value) in self.members() {
@@ -120,7 +120,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// True if `key` is `name`, which is in lower case, except for its case and what joins its words.
+/// True if `key` equals `name` without regard to case and separators. `name` is in lower case.
 pub(super) fn is_named(key: &str, name: &str) -> bool {
     let letters = key.bytes().filter(|byte| !matches!(byte, b'_' | b'-')).map(|byte| byte.to_ascii_lowercase());
     letters.eq(name.bytes())
