@@ -1,42 +1,42 @@
 //! Computes the cost of prompts with the provider's prompt cache, and the effect of a compaction on it.
 //!
-//! A cache holds the prompt up to the first message that changed. What is read from it costs a fraction, what is
-//! written into it somewhat more than plain input. So a compaction costs something once, at the next request, and saves
-//! something at each. All costs are in tokens of plain input; a price for these makes money of them.
+//! A cache holds the prompt up to the first message that changed. Reading from the cache costs a fraction of plain
+//! input, and writing to it costs somewhat more. So a compaction has a cost once, at the next request, and a saving at
+//! each request. All costs are in tokens of plain input; multiplied by its price they are money.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::tokens::by_beginning;
 
-/// Tokens that a price is for.
+/// Prices are for this many tokens.
 const MILLION: f64 = 1e6;
 
 /// The prices of a model's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Prices {
-    /// A million tokens of plain input, in any currency.
+    /// Price of a million tokens of plain input, in any currency.
     pub input: f64,
-    /// A million tokens of output, in the same.
+    /// Price of a million tokens of output, in the same currency.
     pub output: f64,
-    /// A token that is written into the cache, as a multiple of one of plain input.
+    /// Price of a token written to the cache, as a multiple of plain input.
     pub cache_write: f64,
-    /// A token that is read from the cache, likewise.
+    /// Price of a token read from the cache, as a multiple of plain input.
     pub cache_read: f64,
 }
 
 impl Default for Prices {
-    /// One for a million tokens of either kind, so that costs are in millions of tokens, and Anthropic's factors: those of
-    /// the providers who charge for writing, and so the ones by which a change of the prompt costs most.
+    /// A price of 1 for a million tokens, so that costs are in millions of tokens, and Anthropic's factors. Anthropic
+    /// charges for writing to the cache, so a change of the prompt costs most there.
     fn default() -> Prices {
         Prices { input: 1.0, output: 1.0, cache_write: 1.25, cache_read: 0.1 }
     }
 }
 
-/// Factors for writing into the cache and reading from it, by the beginning of a model's id: Anthropic's five-minute cache
-/// (docs.claude.com, "Prompt caching"), OpenAI's (platform.openai.com, "Pricing": cached input against input), and the
-/// implicit cache of Gemini (ai.google.dev, "Gemini Developer API pricing").
+/// Factors for writing to the cache and reading from it, by the beginning of a model's id: Anthropic's five-minute
+/// cache (docs.claude.com, "Prompt caching"), OpenAI's (platform.openai.com, "Pricing": cached input against input),
+/// and Gemini's implicit cache (ai.google.dev, "Gemini Developer API pricing").
 const FACTORS: &[(&str, (f64, f64))] = &[
     ("claude", (1.25, 0.1)),
     ("gpt-4o", (1.0, 0.5)),
@@ -51,7 +51,7 @@ const FACTORS: &[(&str, (f64, f64))] = &[
 ];
 
 impl Prices {
-    /// The factors of a model's provider, with a price of one; `None` of a model that is not known.
+    /// Returns the factors of a model's provider, with prices of 1; `None` for an unknown model.
     pub fn factors_of_model(model: &str) -> Option<Prices> {
         by_beginning(model, FACTORS).map(|(cache_write, cache_read)| Prices {
             cache_write: *cache_write,
@@ -60,10 +60,10 @@ impl Prices {
         })
     }
 
-    /// The prices themselves, if they can be prices.
+    /// Returns the prices, if all are valid.
     ///
     /// # Errors
-    /// `Policy` with the first that cannot: a negative one, or none.
+    /// `Policy` with the first price that is negative or not a number.
     pub fn checked(self) -> Result<Prices> {
         let prices = [
             ("input", self.input),
@@ -88,26 +88,26 @@ pub struct PlanCost {
     pub unchanged: usize,
     /// Tokens from the first change on, which must be written again.
     pub rewritten: usize,
-    /// Tokens that each later request is shorter by.
+    /// Tokens by which each later request is shorter.
     pub saved: usize,
-    /// The extra cost of writing the prompt rather than reading it, in money: once, at the next request.
+    /// The one-time cost, in money, of writing the changed prompt to the cache instead of reading it.
     pub once: f64,
-    /// The amount that each request costs less, the next one included, in money.
+    /// The saving of each request, including the next, in money.
     pub each: f64,
-    /// The number of requests after which it has cost less than doing nothing; `None` if it never does.
+    /// The number of requests after which the compaction costs less than none; `None` if it never does.
     pub pays_back_after: Option<u64>,
 }
 
 impl PlanCost {
-    /// Of a compaction of `before` tokens to `after`, of which the first `unchanged` stay unchanged, while the whole
-    /// history is in the cache. With `w` and `r` the factors, `once = rewritten (w - r)` and `each = saved r`; it pays back
-    /// after `once / each` requests. O(1).
+    /// Returns the cost of a compaction from `before` to `after` tokens that leaves the first `unchanged` tokens as
+    /// they are, if the whole history is in the cache. With the factors `w` and `r`, `once = rewritten (w - r)` and
+    /// `each = saved r`. It pays back after `once / each` requests. O(1).
     #[allow(clippy::cast_precision_loss)] // Tokens stay far below 2^52.
     pub fn of(before: usize, after: usize, unchanged: usize, prices: Prices) -> PlanCost {
         let unchanged = unchanged.min(after);
         let rewritten = after - unchanged;
         let saved = before.saturating_sub(after);
-        // In tokens of plain input, so that a price of zero has a break-even too.
+        // In tokens of plain input, so that a price of zero has a break-even point too.
         let debt = rewritten as f64 * (prices.cache_write - prices.cache_read).max(0.0);
         let gain = saved as f64 * prices.cache_read;
         let money = |tokens: f64| tokens * prices.input / MILLION;
@@ -131,28 +131,28 @@ fn requests(debt: f64, gain: f64) -> Option<u64> {
     (gain > 0.0).then(|| (debt / gain).ceil() as u64)
 }
 
-/// The cache of a provider over the requests of one session: what of each prompt it has, and what it must write.
+/// A provider's cache during the requests of one session: it knows the part of each prompt that is cached.
 #[derive(Debug, Clone, Default)]
 pub struct PromptCache {
-    /// The messages of the last request: what each is recognized by.
+    /// A digest of each message of the last request.
     last: Vec<u128>,
     used: CacheUse,
 }
 
-/// The tokens that a session read from the cache and wrote into it.
+/// The tokens that a session read from the cache and wrote to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct CacheUse {
-    /// Requests.
+    /// Number of requests.
     pub requests: usize,
-    /// Tokens of messages that were as in the request before, as all before them.
+    /// Tokens of messages that were the same as in the previous request, up to the first difference.
     pub read: usize,
     /// Tokens of all other messages.
     pub written: usize,
 }
 
 impl PromptCache {
-    /// A request with these messages: what each is recognized by, and its tokens. Those at the beginning that are those of
-    /// the request before are read, the others written. O(messages).
+    /// Counts a request with these messages, given as digests and tokens. The messages at the beginning that equal the
+    /// previous request's are read, and the others are written. O(messages).
     pub fn request(&mut self, messages: impl IntoIterator<Item = (u128, usize)>) {
         self.used.requests += 1;
         let mut now = Vec::with_capacity(self.last.len());

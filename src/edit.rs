@@ -10,7 +10,7 @@ use crate::policy::StageName;
 use crate::store::Reference;
 use crate::wire::{Arguments, Step};
 
-/// One item of one tool result; a text of a message is one, too.
+/// One item of a tool result. A text of a message is an item too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ItemPlace {
     /// Index of the message.
@@ -76,7 +76,7 @@ pub enum NotePlace {
         message: usize,
         /// Blocks of the message with older notes, which are removed.
         instead_of: Vec<usize>,
-        /// True if an answer is in the gap.
+        /// Whether the gap also contains an answer.
         answer: NoteAnswer,
     },
     /// A message of its own, with an answer if roles require one.
@@ -85,12 +85,12 @@ pub enum NotePlace {
         before: usize,
         /// The role of the message.
         role: Role,
-        /// True if the other role answers.
+        /// Whether the other role answers.
         answer: NoteAnswer,
     },
 }
 
-/// True if a note that is a message of its own is followed by an answer.
+/// Whether a note in a message of its own is followed by an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteAnswer {
@@ -107,9 +107,9 @@ pub struct Edit {
     pub stage: StageName,
     /// The action.
     pub action: Action,
-    /// Tokens of what it touches, before.
+    /// Tokens of the affected content before the edit.
     pub tokens_before: usize,
-    /// The same, after.
+    /// Tokens of the affected content after the edit.
     pub tokens_after: usize,
     /// The reference of the original, if it was stored.
     pub reference: Option<Reference>,
@@ -118,7 +118,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// Why it is done, for people.
+    /// Returns the reason, for people.
     pub fn why(&self) -> String {
         match &self.superseded_by {
             Some(by) => format!("superseded by {by}"),
@@ -126,12 +126,12 @@ impl Edit {
         }
     }
 
-    /// Tokens that it saves.
+    /// Returns the tokens that it saves.
     pub fn saved(&self) -> usize {
         self.tokens_before.saturating_sub(self.tokens_after)
     }
 
-    /// Indices of the messages that it touches.
+    /// Returns the indices of the messages that it changes.
     pub fn touches(&self) -> impl Iterator<Item = usize> + '_ {
         let (messages, one) = match &self.action {
             Action::Shorten { place: ItemPlace { message, .. }, .. }
@@ -145,7 +145,7 @@ impl Edit {
         one.into_iter().chain(messages)
     }
 
-    /// Index of the first message that it touches, or puts something before.
+    /// Returns the index of the first message that it changes or inserts something before.
     pub fn first_message(&self) -> usize {
         let beside = match &self.action {
             Action::Remove { note: Note { standing: NotePlace::Own { before, .. }, .. }, .. } => Some(*before),
@@ -154,7 +154,7 @@ impl Edit {
         self.touches().chain(beside).min().unwrap_or_default() // OK because an edit touches at least one.
     }
 
-    /// The edit as JSON, for programs. Its places are those in the caller's list.
+    /// Returns the edit as JSON. Its indices are those of the caller's list.
     pub fn to_json(&self, spans: &Spans) -> Value {
         let mut out = json!({
             "stage": self.stage.name(),

@@ -1,4 +1,4 @@
-//! Errors as data. The text is made in `Display`; Python has one exception class for each kind.
+//! Errors as data. `Display` writes the text. Python has one exception class for each kind.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,7 +6,8 @@ use std::fmt;
 
 use crate::numbers::thousands;
 
-/// The most characters of a caller's name, id or path that an error quotes. The caller may give a whole output by mistake.
+/// The most characters of a caller's name, id or path that an error quotes. A caller may pass a whole output by
+/// mistake.
 const SHOWN: usize = 80;
 
 /// Returns the part of a text that an error quotes.
@@ -17,12 +18,12 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Characters that an error keeps of the beginning and of the end of a long text. A problem may quote a regular expression
+/// Number of characters kept at the beginning and at the end of a long text. A problem may quote a regular expression
 /// or the host's own error, which may be long.
 const BEGINNING: usize = 700;
 const END: usize = 300;
 
-/// A part of an error's text, without its middle if it is long.
+/// Returns the text, without its middle if it is long.
 fn bounded(text: &str) -> Cow<'_, str> {
     if text.char_indices().nth(BEGINNING + END).is_none() {
         return Cow::Borrowed(text);
@@ -44,8 +45,9 @@ impl Error {
         }
     }
 
-    /// Returns the error with indices in the caller's list, if another list was read. `places` has the caller's index of each
-    /// message that was read, or `None` for a message that the caller does not have. Messages with the same index are one.
+    /// Returns the error with indices in the caller's list, if another list was read. `places` has the caller's index
+    /// of each message that was read, or `None` for a message that is not in the caller's list. Messages with the same
+    /// index count as one.
     #[must_use]
     pub fn in_list(self, places: &[Option<usize>]) -> Error {
         let place = |index: usize| places.get(index).copied().flatten();
@@ -70,7 +72,7 @@ impl Error {
     }
 }
 
-/// Everything that the core refuses, by kind.
+/// The errors of the core, by kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -83,20 +85,20 @@ pub enum Error {
     Budget {
         /// Tokens that may be used.
         budget: usize,
-        /// Tokens that the provider's reports have shown beside the messages. The budget does not include them.
+        /// Tokens beside the messages that the provider's reports have shown. The budget does not include them.
         learned: usize,
         /// Tokens that cannot be removed.
         floor: usize,
         /// The messages that make up the floor, largest first: index in the caller's list, and tokens.
         messages: Vec<(usize, usize)>,
-        /// The largest content, and a way to make it smaller.
+        /// The largest content, and how to make it smaller.
         cause: Option<Occupant>,
     },
 
     /// The budget leaves no room for any message.
     #[error("{problem}; {remedy}")]
     NoRoom {
-        /// Tokens that are taken before any message.
+        /// Tokens taken before any message.
         taken: usize,
         /// The problem.
         problem: String,
@@ -124,7 +126,7 @@ pub enum Error {
         remedy: String,
     },
 
-    /// The messages are not those that a plan was made for.
+    /// The plan was made for other messages.
     #[error("the messages have changed since the plan was made; make a new plan for them")]
     Changed,
 
@@ -151,7 +153,7 @@ pub enum Error {
         reference: String,
     },
 
-    /// A store could not write, read or find.
+    /// A store failed to write, read or find something.
     #[error("{}; {}", bounded(problem), bounded(remedy))]
     Store {
         /// The problem, with the path or reference.
@@ -161,14 +163,14 @@ pub enum Error {
     },
 }
 
-/// The message that takes the most room, why, and what would help: a sentence for people.
+/// The message that takes the most room, the reason, and a remedy, as a sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Occupant {
     /// Index of the message in the caller's list.
     pub index: usize,
-    /// Name of the place, if it is better known by a name than by its index.
+    /// Name of the place, if people know it better by a name than by its index.
     pub name: Option<&'static str>,
-    /// Its content, and what would help.
+    /// The content, and the remedy.
     pub content: String,
 }
 
@@ -195,7 +197,7 @@ pub struct SettingProblem {
     pub problem: String,
 }
 
-/// A single problem in its own line, several as a list.
+/// Formats one problem on the same line, and several as a list.
 fn listed(problems: &[SettingProblem]) -> String {
     if let [problem] = problems {
         return problem.to_string();
@@ -213,7 +215,7 @@ fn kept_free(learned: usize) -> String {
 
 /// Lists the largest of these messages, for people.
 fn largest(messages: &[(usize, usize)]) -> String {
-    /// More would hide the largest.
+    /// More messages would hide the largest.
     const NAMED: usize = 4;
     let name = |(message, tokens): &(usize, usize)| format!("message {message} ({} tokens)", thousands(*tokens));
     let mut parts: Vec<String> = messages.iter().take(NAMED).map(name).collect();

@@ -1,4 +1,4 @@
-//! A caller's list, for questions of hosts: roles and texts, results and their calls, places to cut.
+//! Answers questions of hosts about their list: roles and texts, results and their calls, places to cut.
 //!
 //! A message of the core may stand for several entries of the list. Every answer here names entries, so that a host can
 //! look up, pin or remove its own objects.
@@ -14,16 +14,16 @@ use crate::message::{Conversation, Item, Outcome, Part, Pin, Role, Text};
 pub enum EntryKind {
     /// Instructions.
     System,
-    /// The user's words.
+    /// Words of the user.
     User,
-    /// The model's.
+    /// Words or calls of the model.
     Assistant,
-    /// It holds tool results.
+    /// Tool results.
     Tool,
 }
 
 impl EntryKind {
-    /// Its public name.
+    /// Returns the public name.
     pub fn name(self) -> &'static str {
         match self {
             EntryKind::System => Role::System.name(),
@@ -46,9 +46,9 @@ pub struct PartPlace {
 /// A tool result, and the call that it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultSite {
-    /// Message and part.
+    /// Its message and part.
     pub site: (usize, usize),
-    /// Index of the call; `None` where no call of the list has its id, or another result answered it before.
+    /// Index of the call; `None` if no call in the list has its id, or an earlier result answered that call.
     pub call: Option<usize>,
 }
 
@@ -60,14 +60,14 @@ pub struct History<T> {
     cuts: CutPoints,
     /// The message of each entry, and its parts in that message.
     entries: Vec<(usize, Range<usize>)>,
-    /// Every result, oldest first.
+    /// All results, oldest first.
     results: Vec<ResultSite>,
-    /// The first message of those that may still be answered: a call and what was answered of it.
+    /// The first message with a call that may still be answered.
     waiting_from: usize,
 }
 
 impl<T: Text> History<T> {
-    /// Matches calls and results, and finds the cut points. O(parts).
+    /// Matches calls with results, and finds the cut points. O(parts).
     pub fn of(conversation: Conversation<T>) -> History<T> {
         let pairs = Pairs::of(&conversation);
         let cuts = CutPoints::of(&conversation, &pairs);
@@ -92,35 +92,35 @@ impl<T: Text> History<T> {
         History { conversation, pairs, cuts, entries, results, waiting_from }
     }
 
-    /// Number of entries in the list.
+    /// Returns the number of entries in the list.
     pub fn entries(&self) -> usize {
         self.entries.len()
     }
 
-    /// Every call, oldest first.
+    /// Returns all calls, oldest first.
     pub fn calls(&self) -> &[CallSite] {
         self.pairs.calls()
     }
 
-    /// Every result, oldest first.
+    /// Returns all results, oldest first.
     pub fn results(&self) -> &[ResultSite] {
         &self.results
     }
 
-    /// Index of the result that answers a call.
+    /// Returns the index of the result that answers a call.
     pub fn result_of(&self, call: usize) -> Option<usize> {
         let site = self.pairs.calls()[call].result?;
         self.results.binary_search_by_key(&site, |result| result.site).ok()
     }
 
-    /// True if the result of a call may still come: it has none, and only other results and system messages are
-    /// after it, or a person has to approve it.
+    /// True if the result of a call may still come: it has none, and only other results and system messages follow, or
+    /// a person must approve it.
     pub fn waits(&self, call: usize) -> bool {
         let site = &self.pairs.calls()[call];
         site.result.is_none() && (site.awaits == Awaits::Approval || site.message >= self.waiting_from)
     }
 
-    /// A part of a message.
+    /// Returns a part of a message.
     pub fn part(&self, (message, part): (usize, usize)) -> &Part<T> {
         &self.conversation.messages[message].parts[part]
     }
@@ -146,7 +146,7 @@ impl<T: Text> History<T> {
         }
     }
 
-    /// The words of an entry, without reasoning, calls and results.
+    /// Returns the words of an entry, without reasoning, calls and results.
     pub fn words(&self, entry: usize) -> String {
         let (message, parts) = &self.entries[entry];
         let parts = self.conversation.messages[*message].parts[parts.clone()].iter();
@@ -155,7 +155,7 @@ impl<T: Text> History<T> {
         texts.join("\n")
     }
 
-    /// The text of a result, without pictures and files.
+    /// Returns the text of a result, without pictures and files.
     pub fn result_text(&self, result: &ResultSite) -> String {
         let Part::Result { items, .. } = self.part(result.site) else { return String::new() };
         items.iter().filter_map(|item| Item::text(item).map(|(text, _)| text)).collect::<Vec<_>>().join("\n")
@@ -171,7 +171,7 @@ impl<T: Text> History<T> {
         calls::outcome_of(self.part(result.site), path.as_deref())
     }
 
-    /// The tool of a result, by its call where it does not name it.
+    /// Returns the tool of a result. If the result does not name it, its call does.
     pub fn tool_of(&self, result: &ResultSite) -> Option<&str> {
         let call = result.call.map(|call| &self.pairs.calls()[call]);
         match (call.map(|call| self.part((call.message, call.part))), self.part(result.site)) {
@@ -181,20 +181,20 @@ impl<T: Text> History<T> {
         }
     }
 
-    /// The entries in which the user says something. O(entries).
+    /// Returns the entries with words of the user. O(entries).
     pub fn requests(&self) -> Vec<usize> {
         (0..self.entries()).filter(|entry| self.kind(*entry) == EntryKind::User).collect()
     }
 
-    /// The entries that are never changed or removed: those that the host has pinned, and the newest compaction of a
-    /// provider. O(messages).
+    /// Returns the entries that are never changed or removed: those that the host pinned, and the newest compaction of
+    /// a provider. O(messages).
     pub fn pins(&self) -> Vec<usize> {
         let pinned = self.conversation.messages.iter().filter(|message| message.pin == Pin::Pinned);
         pinned.flat_map(|message| message.span.entries()).collect()
     }
 
-    /// The positions at which the list may be cut: position `i` lies before entry `i`. No result is parted from its
-    /// call, nor will be one that may still come. O(messages).
+    /// Returns the positions at which the list may be cut; position `i` is before entry `i`. A cut never separates a
+    /// result from its call, even one that has not arrived yet. O(messages).
     pub fn cut_points(&self) -> Vec<usize> {
         let waiting = (0..self.calls().len()).find(|call| self.waits(*call));
         let end = waiting.map_or(self.conversation.messages.len(), |call| self.calls()[call].message);
@@ -213,8 +213,8 @@ impl<T: Text> History<T> {
         cuts
     }
 
-    /// The entries of a message before which the list may be cut too, since nothing binds its parts: the user's words
-    /// after results, and a call after the model's words.
+    /// Returns the entries inside a message before which the list may be cut too, because its parts are independent:
+    /// the user's words after results, and a call after the model's words.
     fn cuts_within(&self, message: usize) -> Vec<usize> {
         let content = &self.conversation.messages[message];
         let only_words =

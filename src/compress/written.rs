@@ -1,5 +1,6 @@
-//! Shorter text for what a person or a model wrote: what was pasted into it is shortened by its kind, and the words around it
-//! stay; where those alone are too long, the middle goes, and questions and instructions stay the longest.
+//! Shortens text that a person or a model wrote. First, pasted content in it is shortened by content type, and the
+//! words around it stay. If the words alone are too long, their middle is removed. Questions and instructions are
+//! removed last.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -10,22 +11,22 @@ use super::{Aim, Request, compress};
 use crate::numbers::thousands;
 use crate::tokens::{CountTokens, TextKind};
 
-/// Fewer lines in a row that are not prose belong to the prose around them.
+/// Fewer consecutive lines that are not prose belong to the prose around them.
 const PASTED_LINES: usize = 4;
 
-/// A line of more characters was not typed.
+/// A longer line was pasted rather than typed.
 const LONGEST_TYPED: usize = 1_500;
 
-/// A piece of prose of more characters is looked at in several.
+/// A longer piece of prose is split.
 const LONGEST_PIECE: usize = 300;
 
-/// Characters of a fence around a block.
+/// Number of characters in a fence around a block.
 const FENCE: usize = 3;
 
-/// Tokens that a line in a gap can take.
+/// Maximum tokens of a gap line.
 const GAP: usize = 12;
 
-/// Words that an instruction begins with, or has in it.
+/// Words that begin an instruction, or occur in one.
 const INSTRUCTS: [&str; 44] = [
     "add",
     "always",
@@ -73,7 +74,7 @@ const INSTRUCTS: [&str; 44] = [
     "write",
 ];
 
-/// A part of a text.
+/// A part of a text: typed or pasted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
     /// Text that the user wrote.
@@ -82,7 +83,8 @@ enum Segment {
     Pasted(Range<usize>),
 }
 
-/// The pieces of `text` that look pasted: fenced, quoted or tagged blocks, and lines of logs, code or tables. O(length).
+/// Returns the parts of `text` that look pasted: fenced, quoted or tagged blocks, and lines of logs, code or tables.
+/// O(length).
 pub fn pasted(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     segments(text).into_iter().filter_map(|segment| match segment {
         Segment::Pasted(range) => Some(range),
@@ -90,8 +92,8 @@ pub fn pasted(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// `text` in at most `keep` tokens: first what was pasted goes, by what it is, then the middle of what is said around it.
-/// `None` where it is that short already, or does not become shorter. O(length).
+/// Shortens `text` to at most `keep` tokens: first pasted content, by content type, then the middle of the words around
+/// it. `None` if it is short enough already, or does not become shorter. O(length).
 pub fn condense(text: &str, keep: usize, counter: &dyn CountTokens) -> Option<String> {
     let count = |text: &str| counter.count(text, TextKind::Prose);
     if counter.fits(text, TextKind::Prose, keep) {
@@ -110,7 +112,7 @@ pub fn condense(text: &str, keep: usize, counter: &dyn CountTokens) -> Option<St
             Segment::Said(_) => None,
         })
         .collect();
-    // The joints of what is kept can take more than its pieces.
+    // Joined pieces may have more tokens than they have separately.
     let mut room = keep;
     loop {
         let left = room.saturating_sub(said);
@@ -131,8 +133,8 @@ pub fn condense(text: &str, keep: usize, counter: &dyn CountTokens) -> Option<St
     }
 }
 
-/// All that is said, and of what is pasted what fits into `left` tokens: of each an equal share, and what a small one leaves
-/// goes to the others.
+/// Keeps all typed words, and as much pasted content as fits into `left` tokens. Each paste gets an equal share, and
+/// what a small paste leaves is shared by the others.
 fn with_pastes(
     text: &str,
     segments: &[Segment],
@@ -165,7 +167,7 @@ fn with_pastes(
     pieces.collect()
 }
 
-/// Nothing of what is pasted, and of what is said the pieces that fit into `room` tokens, those that matter most first.
+/// Removes all pasted content, and keeps the most important typed pieces that fit into `room` tokens.
 fn prose(text: &str, segments: &[Segment], room: usize, counter: &dyn CountTokens) -> String {
     let mut pieces: Vec<(Range<usize>, bool)> = Vec::new();
     for segment in segments {
@@ -193,7 +195,8 @@ fn prose(text: &str, segments: &[Segment], room: usize, counter: &dyn CountToken
     let mut left = room.saturating_sub(GAP);
     for index in order {
         let tokens = counter.count(&text[pieces[index].0.clone()], TextKind::Prose);
-        // A piece within a gap parts it in two, one beside what is kept does not, and one between two such pieces closes it.
+        // A kept piece inside a gap splits it in two. One beside another kept piece does not. One between two closes
+        // the gap.
         let ends = [index == 0 || kept[index - 1], index + 1 == count || kept[index + 1]];
         let (opened, closed) = match ends {
             [false, false] => (GAP, 0),
@@ -229,7 +232,7 @@ fn prose(text: &str, segments: &[Segment], room: usize, counter: &dyn CountToken
     short
 }
 
-/// The line in place of the omitted text.
+/// Returns the line in place of the omitted text.
 fn gap(whole: &str) -> String {
     format!("[... {} characters left out ...]", thousands(whole.chars().count()))
 }
@@ -238,13 +241,13 @@ fn asks(piece: &str) -> bool {
     piece.trim_end().ends_with('?')
 }
 
-/// True if a piece asks, or says what to do.
+/// True if a piece asks a question or gives an instruction.
 fn instructs(piece: &str) -> bool {
     let words = || piece.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty());
     asks(piece) || words().take(LONGEST_PIECE).any(|word| INSTRUCTS.contains(&word.to_lowercase().as_str()))
 }
 
-/// The sentences of a piece of prose, which are all of it: none is longer than a few lines.
+/// Splits a piece of prose into sentences that cover it. None is longer than a few lines.
 fn sentences(text: &str, of: Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let (mut start, mut characters, mut space) = (of.start, 0, None);
@@ -273,7 +276,7 @@ fn sentences(text: &str, of: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// Splits the text into written and pasted segments, in order and without gaps.
+/// Splits the text into consecutive typed and pasted segments.
 fn segments(text: &str) -> Vec<Segment> {
     let mut segments: Vec<Segment> = Vec::new();
     let mut push = |range: Range<usize>, pasted: bool| match segments.last_mut() {
@@ -283,7 +286,7 @@ fn segments(text: &str) -> Vec<Segment> {
         _ => segments.push(Segment::Said(range)),
     };
     let lines = lines(text);
-    // A block whose end is not found once is not looked for again.
+    // If the end of a block was not found once, it is not searched for again.
     let mut unclosed: HashSet<&str, RandomState> = HashSet::default();
     let mut index = 0;
     while index < lines.len() {
@@ -308,7 +311,7 @@ fn segments(text: &str) -> Vec<Segment> {
     segments
 }
 
-/// The lines of a text, their ends included.
+/// Returns the lines of a text, including line ends.
 fn lines(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(|line| {
@@ -318,12 +321,12 @@ fn lines(text: &str) -> Vec<Range<usize>> {
     lines.collect()
 }
 
-/// True if a line is a fence, or a tag by itself.
+/// True if a line is only a fence or a tag.
 fn begins_block(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~") || tag(line).is_some()
 }
 
-/// True if a line ends the block that the line `first` begins.
+/// True if a line ends the block that begins with the line `first`.
 fn closes(first: &str, line: &str) -> bool {
     match tag(first) {
         Some(name) => line.strip_prefix("</").and_then(|rest| rest.strip_suffix('>')) == Some(name),
@@ -331,7 +334,7 @@ fn closes(first: &str, line: &str) -> bool {
     }
 }
 
-/// The name of the tag that is all of a line.
+/// Returns the tag's name if the line is only a tag.
 fn tag(line: &str) -> Option<&str> {
     let name = line.strip_prefix('<')?.strip_suffix('>')?.split_whitespace().next()?;
     let is_name =
@@ -339,7 +342,7 @@ fn tag(line: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// True if a line reads as if somebody had written it: words, and few signs between them. An empty line is between any two.
+/// True if a line looks like prose: words with few symbols between them. Empty lines count as prose.
 fn is_prose(line: &str) -> bool {
     let line = line.trim_end();
     let bare = line.trim_start_matches(['-', '*', '#', ' ', '\u{2022}']);

@@ -1,9 +1,11 @@
-//! The probability that the model repeats an anchor of a tool's output before it sees that anchor again.
+//! The probability that the model repeats an anchor of a tool's output before it sees that anchor again. Measured by
+//! `benches/retention.py`.
 
 use super::age::Ages;
 use crate::anchors::AnchorKind;
 
-/// Worth of a name without its line. The name can be looked up, but it does not say what the line said.
+/// Worth of a name without its line, relative to its line. The name can be looked up, but does not say what the line
+/// said.
 const ALONE: f64 = 0.38;
 
 /// Everything known about one anchor.
@@ -12,34 +14,34 @@ const ALONE: f64 = 0.38;
 pub(super) struct AnchorFacts {
     /// Kind of the anchor, judged by its spelling.
     pub kind: AnchorKind,
-    /// Lines of outputs that hold it.
+    /// Number of output lines that contain it.
     lines: u32,
-    /// The last of them.
+    /// The last of those lines.
     last_line: u32,
-    /// The last message with an output that holds it.
+    /// The last message with an output that contains it.
     last_output: usize,
     /// True if an output that belongs to no file contains it.
     in_other: bool,
-    /// The best rank of the files that it stands in; see [`super::files::Files::rank`].
+    /// The best rank of the files that contain it; see [`super::files::Files::rank`].
     rank: Option<usize>,
-    /// Messages in which model or person spoke of it.
+    /// Number of messages in which the model or the user mentions it.
     uses: u32,
-    /// The last of them.
+    /// The last of those messages.
     last_use: Option<usize>,
     /// Weight of the model's recent mentions of it.
     pub mentions: f64,
-    /// True if a line of an output that contains it stays.
+    /// True if a kept line of an output contains it.
     pub stays: bool,
-    /// True if a message that mentions it stays.
+    /// True if a kept message mentions it.
     pub is_spoken_of: bool,
-    /// True if a request that stays names it.
+    /// True if a kept request names it.
     pub is_asked: bool,
-    /// True if it is a common word of the talk and not an anchor.
+    /// True if it is a common word of the dialogue instead of an anchor.
     is_word: bool,
 }
 
 impl AnchorFacts {
-    /// Of an anchor that nothing is known of yet.
+    /// Returns the facts of a new anchor.
     pub(super) fn of(kind: AnchorKind) -> AnchorFacts {
         AnchorFacts {
             kind,
@@ -58,17 +60,17 @@ impl AnchorFacts {
         }
     }
 
-    /// Of a word in what was said. Without its line it says nothing.
+    /// Returns the facts of a word in the dialogue. Without its line it says nothing.
     pub(super) fn of_word() -> AnchorFacts {
         AnchorFacts { is_word: true, ..AnchorFacts::of(AnchorKind::Number) }
     }
 
-    /// A line of what was said holds it.
+    /// Counts a line of the dialogue that contains it.
     pub(super) fn add_to_talk(&mut self) {
         self.lines += 1;
     }
 
-    /// It stands in this line of an output, of a file of this rank or of none.
+    /// Counts this line of an output, from a file of this rank or from no file.
     pub(super) fn add_to_output(&mut self, message: usize, line: u32, rank: Option<usize>) {
         if self.lines == 0 || self.last_line != line {
             self.lines += 1;
@@ -81,13 +83,13 @@ impl AnchorFacts {
         }
     }
 
-    /// An older digest kept its name.
+    /// Counts an older digest that kept its name without a line.
     pub(super) fn add_alone(&mut self, message: usize) {
         self.lines = self.lines.max(1);
         self.last_output = self.last_output.max(message);
     }
 
-    /// Somebody speaks of it.
+    /// Counts a message that mentions it.
     pub(super) fn add_use(&mut self, message: usize) {
         if self.last_use != Some(message) {
             self.uses += 1;
@@ -96,44 +98,46 @@ impl AnchorFacts {
     }
 }
 
-/// The coefficients of a logistic regression over 102,640 anchors at 102 cuts of 26 recorded coding sessions, where the area
-/// under the curve was .82 on sessions that it was not fitted to; then moved by a search for what whole digests keep.
+/// Coefficients of a logistic regression over 102,640 anchors at 102 cuts of 26 recorded coding sessions. The area
+/// under the curve was 0.82 on sessions that it was not fitted to. Afterwards a search adjusted them to what whole
+/// digests keep, as `benches/retention.py` measures it.
 mod coefficients {
     pub const BASE: f64 = 1.206;
-    /// For the logarithm of the lines that hold it.
+    /// For the logarithm of the number of lines that contain it.
     pub const LINES: f64 = 0.93;
-    /// For the logarithm of the messages that use it.
+    /// For the logarithm of the number of messages that use it.
     pub const USES: f64 = 0.131;
-    /// For the logarithm of how much the model has lately spoken of it.
+    /// For the logarithm of the weight of the model's recent mentions.
     pub const MENTIONS: f64 = 1.38;
     /// For the place of its last use.
     pub const LAST_USE: f64 = 2.33;
     /// For the logarithm of the tokens since it was last seen.
     pub const AGE: f64 = -0.922;
-    /// For the place where it was last seen, to the fourth: what has just been seen has not yet shown whether it is needed.
+    /// For the place where it was last seen, to the fourth power. The newest text has not yet shown whether it is
+    /// needed.
     pub const NEWEST: f64 = -2.82;
     /// For the inverse of the rank of its file.
     pub const FILE: f64 = 1.42;
-    /// For standing in an output that is of no file.
+    /// For an output that belongs to no file.
     pub const OTHER: f64 = -0.34;
 }
 
-/// Worth that a line adds to an anchor whose name stays in the talk: the name stays, but the text that it names would be lost.
+/// Worth that a line adds to an anchor whose name stays in the dialogue: the name stays, but its line would be lost.
 const NAME_STAYS: f64 = 0.39;
 
-/// Least worth that a line adds to an anchor that a request names and at most [`FEW`] lines hold: the line may be the answer.
-/// `benches/retention.py` shows no difference on coding sessions between this and none.
+/// Minimum worth that a line adds to an anchor that a request names and at most [`FEW`] lines contain, because the line
+/// may be the answer. On coding sessions `benches/retention.py` shows no difference with or without it.
 const IN_REQUEST: f64 = 1.0;
-/// An anchor in more lines than this is the subject of the work, and one line of it is no answer.
+/// An anchor in more lines is the subject of the work, and no single line of it is the answer.
 const FEW: u32 = 3;
 
-/// Worth of a word that was said once, in a conversation without tools. The more often a word was said, the less it tells.
-/// Names in the outputs of tools tell more than talk: the worth falls with the third power of the part of the conversation
-/// that is talk.
+/// Worth of a word that occurs once, in a conversation without tools. The more often a word occurs, the less it is
+/// worth. Names in tool outputs are worth more than dialogue, so this falls with the third power of the dialogue's
+/// share of the conversation.
 const OF_WORDS: f64 = 0.3;
 
-/// Probability, from 0 to 1, that the anchor is needed and missing. It is 0 for an anchor that no output contains or that
-/// stays in one.
+/// Returns the probability, from 0 to 1, that the anchor is needed and missing. It is 0 for an anchor that no output
+/// contains, or that stays in one.
 pub(super) fn worth(facts: &AnchorFacts, ages: &Ages, talk: f64) -> f64 {
     if facts.lines == 0 || facts.stays {
         return 0.0;
@@ -161,8 +165,8 @@ pub(super) fn worth(facts: &AnchorFacts, ages: &Ages, talk: f64) -> f64 {
     }
 }
 
-/// Worth of an anchor without its line, given its worth `in_line`. A number alone says nothing. An anchor that was mentioned
-/// elsewhere already has its name there.
+/// Returns the worth of an anchor without its line, given its worth `in_line`. A number alone says nothing. An anchor
+/// that is mentioned elsewhere already has its name there.
 pub(super) fn alone(facts: &AnchorFacts, in_line: f64) -> f64 {
     if facts.kind == AnchorKind::Number || facts.is_spoken_of { 0.0 } else { in_line * ALONE }
 }

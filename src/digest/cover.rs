@@ -1,4 +1,4 @@
-//! Taking lines greedily, by what they add for each token.
+//! Chooses lines greedily by the worth that they add for each token.
 
 use std::collections::HashSet;
 
@@ -11,30 +11,30 @@ use super::pick::{Item, Pick};
 use super::sections::{path_of, short};
 use super::sources::{Source, is_numbered};
 
-/// Tokens of the number in front of a run of lines, and a little more, since long runs are read more easily.
+/// Tokens of the line number that begins a run, and a little more, because long runs are easier to read.
 const RUN: f64 = 2.1;
 
-/// The same where no number stands: what is left is that long runs are read more easily.
+/// The same for runs without a number.
 const UNNUMBERED: f64 = 0.1;
 
-/// Bytes of a title for each token, and tokens of what stands around it.
+/// Bytes of a title for each token, and tokens around a title.
 const TITLE_BYTES: f64 = 3.5;
 const TITLE: f64 = 4.4;
 
-/// The share of a title that the first line below it bears when it is compared: others mostly follow.
+/// Share of a title's cost that its first line bears when it is compared, because others mostly follow.
 const FIRST: f64 = 0.7;
 
-/// The share of the budget that names without lines may take: a digest is no index.
+/// Share of the budget that names without lines may take. A digest is not an index.
 const NAMES: f64 = 0.05;
 
-/// The least that a line costs: its end.
+/// Minimum cost of a line: its line end.
 const LEAST: f64 = 0.5;
 
-/// The part of the budget that may stay unused: to look for what still fits there would go through all that is left.
+/// Share of the budget that may stay unused. A search for an item that still fits would go through all remaining items.
 const UNUSED: f64 = 0.01;
 
-/// The lines and names worth most, the best first, in about `budget` tokens. `worths` is what each line is worth for a token
-/// beside its anchors. O(n) in lines and names, and their anchors.
+/// Returns the lines and names with the most worth, best first, in about `budget` tokens. `worths` is the worth of each
+/// line for a token, beside its anchors. O(n) in lines, names and their anchors.
 pub(super) fn cover(
     sources: &[Source<'_>],
     lines: &Lines<'_>,
@@ -63,7 +63,7 @@ pub(super) fn cover(
         titled,
         places: vec![AnchorPlace::Missing; lines.worth.len()],
     };
-    // Names stand behind the lines of a gap.
+    // Names follow the lines of a gap.
     let names = if titled > 0 { lines.names.len() } else { 0 };
     let items = (0..lines.all.len() as u32).map(Item::Line).chain((0..names as u32).map(Item::Name));
     let mut ranked = Ranked::new();
@@ -77,7 +77,7 @@ pub(super) fn cover(
         if cover.is_taken(item) {
             continue;
         }
-        // The worth may have fallen since the item was ranked.
+        // Its worth may have fallen since it was ranked.
         let worth = cover.worth(item);
         if Ranked::rank(worth).is_none_or(|now| now > rank) {
             ranked.push(item, worth);
@@ -87,13 +87,13 @@ pub(super) fn cover(
         if spent + cost > budget || matches!(item, Item::Name(_)) && cost > for_names {
             continue;
         }
-        // A name that a line brings needs no place of its own any more.
+        // A name in a chosen line is no longer needed separately.
         let freed = cover.take(item);
         for_names += if let Item::Name(_) = item { -cost } else { freed };
         spent += (cost - freed).max(0.0);
         picks.push(Pick { item, cost_so_far: spent });
         if let Item::Line(line) = item {
-            // Beside a line that is taken its neighbours cost less.
+            // The neighbours of a chosen line now cost less.
             for line in cover.neighbours(line as usize).into_iter().flatten() {
                 let beside = Item::Line(line as u32);
                 ranked.push(beside, cover.worth(beside));
@@ -103,7 +103,8 @@ pub(super) fn cover(
     picks
 }
 
-/// Cost of naming a source: the first time, and again once its file has been named. Only the first slots name their sources.
+/// Returns the cost of a source's title: the first time, and after its file was named. Only the first slots have
+/// titles.
 fn title(source: &Source<'_>, titled: usize) -> (f64, f64) {
     if source.slot.is_none_or(|slot| slot >= titled) {
         return (0.0, 0.0);
@@ -112,18 +113,18 @@ fn title(source: &Source<'_>, titled: usize) -> (f64, f64) {
     (cost(&source.title), cost(short(path_of(&source.title))))
 }
 
-/// Items that can be taken, ranked by worth per token. The worths in one rank differ by 2 % at most: sorting within a rank
-/// would take most of the time.
+/// Items that can be chosen, in ranks by worth per token. Worths in one rank differ by at most 2 %. Sorting within a
+/// rank would take most of the time.
 struct Ranked {
     ranks: Vec<Vec<Item>>,
-    /// No rank before this one holds anything.
+    /// The best rank that may have items.
     best: usize,
 }
 
-/// Bits of the mantissa of a worth that tell ranks apart.
+/// Number of bits of the mantissa that distinguish ranks.
 const FINENESS: u32 = 6;
 
-/// The largest and the smallest worth with a rank of their own, as powers of two.
+/// The largest and smallest worths with their own rank, as powers of two.
 const LARGEST: i32 = 16;
 const SMALLEST: i32 = -48;
 
@@ -133,10 +134,10 @@ impl Ranked {
         Ranked { best: ranks.len(), ranks }
     }
 
-    /// The rank of what is worth so much; `None` if that is nothing.
+    /// Returns the rank of a worth; `None` if it is not positive.
     fn rank(worth: f64) -> Option<usize> {
         let lowest = ((LARGEST - SMALLEST) as u64) << FINENESS;
-        // The bits of a number above 0 are in the order of the numbers.
+        // The bits of positive numbers sort like the numbers.
         let step = |worth: f64| worth.to_bits() >> (f64::MANTISSA_DIGITS - 1 - FINENESS);
         let below = step(f64::from(1_u32 << LARGEST)).saturating_sub(step(worth));
         (worth > 0.0).then_some(below.min(lowest) as usize)
@@ -149,7 +150,7 @@ impl Ranked {
         }
     }
 
-    /// Removes an item of the best rank, the newest first.
+    /// Removes and returns an item of the best rank, newest first.
     fn pop(&mut self) -> Option<(Item, usize)> {
         while self.best < self.ranks.len() {
             if let Some(item) = self.ranks[self.best].pop() {
@@ -161,7 +162,7 @@ impl Ranked {
     }
 }
 
-/// The way in which an anchor is kept.
+/// How an anchor is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AnchorPlace {
     Missing,
@@ -169,7 +170,8 @@ enum AnchorPlace {
     InLine,
 }
 
-/// Cost of a line of `tokens` tokens. It may begin a run or join two runs, depending on its neighbours `beside` it.
+/// Returns the cost of a line of `tokens` tokens. Depending on its neighbours `beside` it, it begins a run or joins
+/// two.
 fn run_on(tokens: f64, number: f64, beside: [bool; 2]) -> f64 {
     let run = match beside {
         [false, false] => number,
@@ -183,23 +185,23 @@ struct LineCover<'a> {
     sources: &'a [Source<'a>],
     lines: &'a Lines<'a>,
     worths: &'a [f64],
-    /// Cost of naming each source, the first time and once its file is known.
+    /// Cost of each source's title, the first time and after its file was named.
     titles: Vec<(f64, f64)>,
     taken: Vec<bool>,
-    /// For each source, the first of the same title.
+    /// For each source, the first source with the same title.
     headings: &'a [u32],
-    /// Slots whose sources have a title.
+    /// Number of slots whose sources have a title.
     titled: usize,
-    /// Titles that are there already, by their first source.
+    /// For each first source, true if its title is written.
     opened: Vec<bool>,
-    /// Files that are named already.
+    /// For each file, true if it was named.
     named: Vec<bool>,
-    /// The way in which each anchor is kept.
+    /// How each anchor is kept.
     places: Vec<AnchorPlace>,
 }
 
 impl LineCover<'_> {
-    /// Worth of an item per token, given the items taken so far.
+    /// Returns the worth of an item per token, given the items chosen so far.
     fn worth(&self, item: Item) -> f64 {
         match item {
             Item::Line(line) => {
@@ -215,7 +217,7 @@ impl LineCover<'_> {
         }
     }
 
-    /// Worth of a line of `tokens` tokens.
+    /// Returns the worth of a line of `tokens` tokens.
     fn line(&self, line: usize, tokens: f64) -> f64 {
         let anchors = self.lines.anchors_of(line);
         let new = |anchor: &u32| match self.places[*anchor as usize] {
@@ -234,7 +236,7 @@ impl LineCover<'_> {
         }
     }
 
-    /// Cost of taking the item, in tokens.
+    /// Returns the cost of an item in tokens.
     fn cost(&self, item: Item) -> f64 {
         match item {
             Item::Line(line) => {
@@ -245,7 +247,7 @@ impl LineCover<'_> {
         }
     }
 
-    /// Cost of the number at the beginning of a run.
+    /// Returns the cost of the line number that begins a run.
     fn number(&self, line: usize) -> f64 {
         let source = &self.sources[self.lines.all[line].source as usize];
         if is_numbered(source, self.titled) { RUN } else { UNNUMBERED }
@@ -255,7 +257,7 @@ impl LineCover<'_> {
         self.lines.all[line].text.len() as f64 * self.sources[self.lines.all[line].source as usize].density + LEAST
     }
 
-    /// Cost of the title that a line needs above it.
+    /// Returns the cost of the title that a line needs above it.
     fn title_above(&self, line: usize) -> f64 {
         let source = self.lines.all[line].source as usize;
         if self.opened[self.headings[source] as usize] {
@@ -265,18 +267,18 @@ impl LineCover<'_> {
         if self.sources[source].file.is_some_and(|file| self.named[file as usize]) { short } else { long }
     }
 
-    /// The lines of the same source before and behind a line.
+    /// Returns the previous and the next line of the same source.
     fn neighbours(&self, line: usize) -> [Option<usize>; 2] {
         let range = &self.lines.of_source[self.lines.all[line].source as usize];
         [(line > range.start).then(|| line - 1), (line + 1 < range.end).then_some(line + 1)]
     }
 
-    /// True for each neighbour of a line, before and behind, that is taken.
+    /// Returns for the previous and the next line if it was chosen.
     fn beside(&self, line: usize) -> [bool; 2] {
         self.neighbours(line).map(|line| line.is_some_and(|line| self.taken[line]))
     }
 
-    /// Takes it; gives what names cost that it makes needless.
+    /// Chooses an item. Returns the cost of the names that it makes unnecessary.
     fn take(&mut self, item: Item) -> f64 {
         let line = match item {
             Item::Line(line) => line as usize,

@@ -1,7 +1,7 @@
-//! The probability that a line is worked on next: an edit quotes it, or it states the current task.
+//! The probability that the model works on a line next: an edit quotes it, or it states the current task.
 //!
-//! The weights were found with `benches/retention.py` on the chosen half of recorded coding sessions, those with a source of
-//! their own aside.
+//! The weights were found with `benches/retention.py` on one half of the recorded coding sessions. Weights with another
+//! source name it.
 
 use std::collections::HashSet;
 
@@ -17,39 +17,41 @@ use crate::compress::reports;
 /// Worth of a token in the newest line of a file, relative to an anchor that is certainly needed.
 const OF_FILES: f64 = 0.02;
 
-/// The same for the first tokens of what the person said. No replay sees what it is good for, so it is not weighed by one: it is
-/// enough for the first line of 97 of 100 requests where 40,000 tokens go to 5,000.
+/// The same for the first tokens of the user's words. A replay cannot show their use, so it did not choose this weight.
+/// With it, the first line of 97 % of the requests is kept when 40,000 tokens become 5,000.
 const OF_REQUESTS: f64 = 0.009;
 
-/// Tokens after which the worth of what the person said has fallen to a half.
+/// Number of tokens after which the worth of the user's words has halved.
 const BEGINNING: f64 = 30.0;
 
-/// The same for a token of what the model said.
+/// The same for a token of the model's words.
 const OF_STATEMENTS: f64 = 0.1;
 
-/// The same for a token of any other output, and of a line that has changed since: more than nothing.
+/// The same for a token of any other output, and of a line that has changed since. It is small, but not zero.
 const OF_OTHERS: f64 = 1e-4;
 
-/// Added for a token of a line by which a program reports a failure, if no line before had the same words: as much as keeps one
-/// such line among a hundred other lines of a log. `benches/retention.py` shows no difference on coding sessions.
+/// Added for a token of a line in which a program reports a failure, unless an earlier line has the same words. It
+/// keeps one such line among a hundred other lines of a log. On coding sessions `benches/retention.py` shows no
+/// difference.
 const OF_FAILURES: f64 = 0.03;
 
-/// Exponent of the power law by which worth falls with the tokens since: agents return to older text by such a law.
+/// Exponent of the power law by which worth falls with the distance in tokens. Agents return to older text by such a
+/// law.
 const FALL: f64 = 0.8;
 
-/// Worth that is added by lines nearby that were edited before, as a power of e.
+/// Worth added by nearby lines that were edited before, as a power of e.
 const NEAR_EDITS: f64 = 2.07;
 
-/// Lines after which such nearness has fallen to a third.
+/// Number of lines after which that nearness has fallen to a third.
 const NEARNESS: f64 = 4.5;
 
-/// Worth that is added by anchors nearby that the model mentioned recently, as a power of e.
+/// Worth added by nearby anchors that the model mentioned recently, as a power of e.
 const NEAR_MENTIONS: f64 = 1.5;
 
-/// More talk than this counts no more.
+/// Upper limit of the weight of mentions.
 const MOST_MENTIONS: f64 = 3.0;
 
-/// Part of either that is passed on from one line to the next.
+/// Share of either kind of nearness that one line passes on to the next.
 const SPREAD: f64 = 0.95;
 
 /// Returns the worth of each line per token. O(lines).
@@ -73,7 +75,7 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines<'_>, ages: &Ages, files: 
                     let text = &source.text[lines.all[line].text.clone()];
                     if files.is_live(file, index, source.message, text) {
                         let power = NEAR_EDITS * near[at] + NEAR_MENTIONS * mentions[at];
-                        // Most lines are near nothing.
+                        // Most lines are near no edit and no mention.
                         let raised = if power > 0.0 { libm::exp(power) } else { 1.0 };
                         worths[line] = OF_FILES * age * raised;
                     } else {
@@ -83,7 +85,7 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines<'_>, ages: &Ages, files: 
             }
             (Origin::Request, _) => requests(source, lines, range, &mut worths),
             (Origin::Statement, _) => worths[range].fill(OF_STATEMENTS * age),
-            // Text without a file is not edited, but it may fill room that nothing better needs.
+            // Text that belongs to no file is not edited, but may fill room that nothing better needs.
             (Origin::Output | Origin::NewText, None) => worths[range].fill(OF_OTHERS * age),
             (Origin::Call | Origin::OldText | Origin::Names, _) => {}
         }
@@ -94,7 +96,7 @@ pub(super) fn of(sources: &[Source<'_>], lines: &Lines<'_>, ages: &Ages, files: 
     worths
 }
 
-/// The lines of an output by which a program reports a failure, in words that are not among `known`. O(length).
+/// Returns the lines of an output in which a program reports a failure, in words that are not among `known`. O(length).
 fn failures_in(
     source: &Source<'_>,
     lines: &Lines<'_>,
@@ -118,7 +120,7 @@ fn failures_in(
     found
 }
 
-/// A request holds until it is done, however long ago it was made. Its first words state it.
+/// Ranks requests. A request counts until it is done, however old it is. Its first words state it.
 fn requests(source: &Source<'_>, lines: &Lines<'_>, range: std::ops::Range<usize>, worths: &mut [f64]) {
     let mut tokens = 0.0;
     for line in range {
@@ -132,7 +134,7 @@ fn mentions_in(lines: &Lines<'_>, line: usize) -> f64 {
     sum.min(MOST_MENTIONS)
 }
 
-/// Nearness of each line of a source to a line that was written before: 1 for such a line itself.
+/// Returns how near each line of a source is to a line that was written before: 1 for such a line itself.
 fn nearness(source: &Source<'_>, file: u32, lines: &Lines<'_>, index: usize, files: &Files) -> Vec<f64> {
     let range = lines.of_source[index].clone();
     if source.origin == Origin::NewText {
@@ -150,7 +152,7 @@ fn spread(mut values: Vec<f64>) -> Vec<f64> {
     values
 }
 
-/// Raises each value to what its neighbours have, less a part for each step.
+/// Raises each value to its neighbours' values, less a share for each step.
 fn spread_by(values: &mut [f64], less: f64) {
     for at in 1..values.len() {
         values[at] = values[at].max(values[at - 1] * less);

@@ -1,4 +1,4 @@
-//! The files of a conversation: when each was last worked on, and which of its lines still hold.
+//! The files of a conversation: when each was last worked on, and which lines of it are still current.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,24 +9,24 @@ use super::numbers::{Numbering, numbered_line};
 use super::sources::{Origin, Source};
 use crate::text::lines_of;
 
-/// A line of a file, by its content.
+/// A line of a file, identified by its content.
 type LineKey = u64;
 
 /// Facts about the files of a conversation.
 #[derive(Debug)]
 pub(super) struct Files {
-    /// For each file, by its number: the count of files that were worked on after it.
+    /// For each file number, the number of files that were worked on after it.
     ranks: Vec<usize>,
     /// The newest source of each line.
     newest: HashMap<LineKey, usize, RandomState>,
     /// The last message that replaced each line by another.
     replaced: HashMap<LineKey, usize, RandomState>,
-    /// Lines that were written.
+    /// The lines that calls wrote.
     written: HashSet<LineKey, RandomState>,
 }
 
 impl Files {
-    /// Collects the facts from `sources`. O(length of those that belong to a file).
+    /// Collects the facts from `sources`. O(length of the sources with a file).
     pub(super) fn of(sources: &[Source<'_>]) -> Files {
         let mut files = Files {
             ranks: Vec::new(),
@@ -46,7 +46,7 @@ impl Files {
                     for line in source.text.lines() {
                         let key = key(file, line);
                         files.written.insert(key);
-                        // It stands there again.
+                        // The line is in the file again.
                         files.replaced.remove(&key);
                     }
                 }
@@ -76,7 +76,7 @@ impl Files {
         }
     }
 
-    /// Count of files that were worked on after this one.
+    /// Returns the number of files that were worked on after this one.
     pub(super) fn rank(&self, file: u32) -> usize {
         self.ranks[file as usize]
     }
@@ -87,9 +87,9 @@ impl Files {
         self.newest.get(&key) == Some(&source) && self.replaced.get(&key).is_none_or(|at| *at < message)
     }
 
-    /// True if a call has written this line.
+    /// True if a call wrote this line.
     pub(super) fn is_written(&self, file: u32, line: &str) -> bool {
-        // Looked for in nothing, the digest of each line is not even made.
+        // With no written lines, the digest of the line is not computed.
         !self.written.is_empty() && !line.trim().is_empty() && self.written.contains(&key(file, line))
     }
 }

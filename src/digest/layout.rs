@@ -1,9 +1,9 @@
 //! Writes a digest, and reads one back when it is condensed again.
 //!
-//! A heading `[482 from ...]` names the source. A file is named by its path first and by its name alone afterwards. [`Mark`]
-//! explains the number. The lines that are kept follow unchanged, in runs. The first line of each run has its number in
-//! front, as `cat -n` writes it: the number and a tab. The tab is mostly one token together with the indentation behind it.
-//! Names without their lines are in one line at the end, separated by spaces, because no name contains a space.
+//! A heading `[482 from ...]` names the source. A file is named by its path first, and only by its name afterwards.
+//! [`Mark`] explains the number. The kept lines follow unchanged, in runs. The first line of each run begins with its
+//! number and a tab, as `cat -n` writes it. The tab and the indentation after it are mostly one token together. Names
+//! without their lines are in one line at the end. Spaces separate them, because no name contains a space.
 
 use std::collections::HashMap;
 
@@ -17,8 +17,8 @@ use super::sections::{path_of, short};
 use super::sources::{Source, is_numbered};
 use crate::anchors::strip_line_number;
 
-/// For each source the first one of the same title in the same place: their lines stand together, so that they are named
-/// once. What was said keeps its order. O(sources).
+/// Returns for each source the first source with the same title in the same place. Their lines are written together, so
+/// that the title is written once. The dialogue keeps its order. O(sources).
 pub(super) fn headings(sources: &[Source<'_>]) -> Vec<u32> {
     let mut first: HashMap<(Option<usize>, &str), u32, RandomState> = HashMap::default();
     let mut headings = Vec::with_capacity(sources.len());
@@ -30,8 +30,8 @@ pub(super) fn headings(sources: &[Source<'_>]) -> Vec<u32> {
     headings
 }
 
-/// The lines of `picks` as a text for each of so many slots. Only in the first `titled` ones, which are those of gaps, the
-/// source is named. O(picks log picks + length).
+/// Returns the lines of `picks` as a text for each slot. Only the first `titled` slots, which are the gaps, name their
+/// sources. O(picks log picks + length).
 pub(super) fn texts(
     sources: &[Source<'_>],
     lines: &Lines<'_>,
@@ -65,12 +65,12 @@ pub(super) fn texts(
         if slot < titled && is_first {
             text.push_str(&mark.introduction());
         }
-        // Lines of a source without a title would pass for those of the source before.
+        // Lines of a source without a title would seem to belong to the source before.
         if slot < titled && !goes_on && !(is_first && source.title.is_empty()) {
             text.push_str(&mark.heading(short_titles.title(slot, &source.title)));
         }
         if runs_on && lines.all[line_index as usize - 1].text.end == line.text.start {
-            // The next slice of a long line; two lines of one number, as an older digest may have them, are not beside each other.
+            // The next slice of a long line. In an older digest, two lines with the same number are not adjacent.
             text.pop();
         } else if looks_like_heading(content)
             || is_numbered(source, titled)
@@ -89,7 +89,7 @@ pub(super) fn texts(
     texts
 }
 
-/// Adds names without lines to the text of a gap.
+/// Appends names without lines to the text of a gap.
 pub(super) fn add_names(text: &mut String, names: &[&str], mark: &Mark) {
     if names.is_empty() {
         return;
@@ -103,12 +103,12 @@ pub(super) fn add_names(text: &mut String, names: &[&str], mark: &Mark) {
     text.push_str(&names.join(" "));
 }
 
-/// The titles that were written, so that the folders of a file are named once.
+/// The titles written so far, so that the folders of a file are written once.
 struct ShortTitles<'a> {
-    /// The text that an account stands before, and the account.
+    /// The account, and the text that it precedes.
     account: (Option<usize>, &'a str),
     slot: Option<usize>,
-    /// By the short form, the whole.
+    /// The whole title by its short form.
     whole: HashMap<&'a str, &'a str, RandomState>,
 }
 

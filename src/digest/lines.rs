@@ -17,37 +17,37 @@ use crate::anchors::{Anchor, anchors};
 use crate::message::{Role, Text};
 use crate::text::{end_of_slice, ends_line, has_other_line_ends, lines_of, sentences, sentences_with_space};
 
-/// Bytes of a word that tells something.
+/// Minimum length in bytes of a word that is counted.
 const LEAST_WORD: usize = 4;
 
-/// A longer line, in bytes, is taken in slices: no line may take a whole budget.
+/// A line with more bytes is split into slices, so that no line can take a whole budget.
 const LONGEST_LINE: usize = 600;
 
-/// About the size of a slice in bytes.
+/// Approximate size of a slice in bytes.
 const SLICE: usize = 200;
 
-/// Messages of the model, from the newest, of which it counts what they speak of.
+/// Number of the model's newest messages in which mentions are counted.
 const MENTIONS_IN: usize = 12;
 
-/// The arguments of a call above this many bytes are content rather than talk.
+/// Arguments of a call with more bytes are content instead of dialogue.
 const LONGEST_TALK: usize = 400;
 
-/// Weight of a mention in the arguments of a call, relative to a mention in words.
+/// Weight of a mention in the arguments of a call, relative to a mention in the model's words.
 const IN_ARGUMENTS: f64 = 0.5;
 
-/// By how much a mention counts less with each message of the model since.
+/// Share by which the weight of a mention falls with each later message of the model.
 const FADING: f64 = 0.2;
 
-/// One line of a source, or of what was said one sentence.
+/// One line of a source, or one sentence of the dialogue.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     /// Its source.
     pub source: u32,
-    /// Its bytes in the text of the source, without a number that stood in front of it.
+    /// Its bytes in the text of the source, without a line number at its beginning.
     pub text: Range<usize>,
     /// Its number in the source.
     pub number: u32,
-    /// Its anchors among those of all lines.
+    /// Its anchors, as a range of all lines' anchors.
     pub anchors: Range<usize>,
 }
 
@@ -56,11 +56,11 @@ pub(super) struct Line {
 pub(super) struct Lines<'a> {
     /// The lines.
     pub all: Vec<Line>,
-    /// Those of each source.
+    /// The lines of each source.
     pub of_source: Vec<Range<usize>>,
     /// The anchors of all lines, one line after another.
     pub anchors: Vec<u32>,
-    /// Each anchor.
+    /// The text of each anchor.
     pub names: Vec<&'a str>,
     /// Worth that each anchor adds to a line.
     pub worth: Vec<f64>,
@@ -71,7 +71,7 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The lines of `sources`. O(length).
+    /// Collects the lines of `sources`. O(length).
     pub(super) fn of<T: Text>(
         sources: &'a [Source<'_>],
         past: &Past<'a, T>,
@@ -114,13 +114,13 @@ impl<'a> Lines<'a> {
         lines
     }
 
-    /// The anchors of a line.
+    /// Returns the anchors of a line.
     pub(super) fn anchors_of(&self, line: usize) -> &[u32] {
         &self.anchors[self.all[line].anchors.clone()]
     }
 }
 
-/// The part of what goes that somebody said, and no tool.
+/// Returns the dialogue's share of the removed text.
 fn talk_of(sources: &[Source<'_>]) -> f64 {
     let length = |is: &dyn Fn(Origin) -> bool| {
         let gone = sources.iter().filter(|source| source.slot.is_some() && is(source.origin));
@@ -142,26 +142,26 @@ fn mention_weights<T: Text>(past: &Past<'_, T>) -> Vec<f64> {
 
 struct LineReader<'a, 'm> {
     lines: Lines<'a>,
-    /// The number of each anchor by its digest: two of one digest would at worst count as one, and the names of a long
-    /// history are slow to compare.
+    /// The number of each anchor by its digest. Comparing the names of a long history is slow. If two anchors had the
+    /// same digest, they would only count as one.
     ids: HashMap<u64, u32, RandomState>,
-    /// The words in what was said, which are numbered with the anchors.
+    /// The words of the dialogue, numbered with the anchors.
     words: HashMap<&'a str, u32, RandomState>,
     facts: Vec<AnchorFacts>,
-    /// Lines of outputs that were read, so that no two have one number.
+    /// Number of output lines read so far, so that each has its own number.
     rows: u32,
-    /// The lines that stand beside the conversation.
+    /// The lines that are kept beside the conversation.
     beside: Beside<'a>,
     /// The mark at the beginning of each heading of the digest.
     mark: &'m Mark,
-    /// True if the source that is read may hold a line with the mark.
+    /// True if the present source may contain a line with the mark.
     holds_mark: bool,
 }
 
-/// The lines that stand beside a conversation.
+/// The lines that are kept beside the conversation.
 struct Beside<'a> {
     lines: HashSet<&'a str, RandomState>,
-    /// The lengths of these lines in bytes: most other lines are told apart by theirs.
+    /// The lengths of these lines in bytes, by which most other lines are ruled out.
     lengths: HashSet<usize, RandomState>,
 }
 
@@ -188,7 +188,7 @@ impl<'a> LineReader<'a, '_> {
         id as usize
     }
 
-    /// Notes the anchors in a line of `source`, and shows each to `see`.
+    /// Records the anchors in a line of `source`, and passes each to `see`.
     fn each_anchor(
         &mut self,
         source: &'a Source<'_>,
@@ -203,7 +203,7 @@ impl<'a> LineReader<'a, '_> {
         });
     }
 
-    /// Notes a line of `source` and its anchors, from the one at `first` on, unless it cannot be kept or need not be.
+    /// Records a line of `source` and its anchors from `first` on, unless it cannot or need not be kept.
     fn line(&mut self, source: &Source<'_>, text: Range<usize>, number: u32, first: usize) {
         let forges = || self.holds_mark && self.mark.is_in(&source.text[text.clone()]);
         if source.slot.is_none() || self.beside.holds(source.text[text.clone()].trim()) || forges() {
@@ -228,7 +228,7 @@ impl<'a> LineReader<'a, '_> {
         });
     }
 
-    /// Names that an older digest kept without a line were in an output once.
+    /// Records the names that an older digest kept without lines. They were in an output once.
     fn names(&mut self, source: &'a Source<'_>) {
         anchors(&source.text, |anchor| {
             let id = self.id(&source.text, &anchor);
@@ -236,7 +236,7 @@ impl<'a> LineReader<'a, '_> {
         });
     }
 
-    /// Notes the words in a line of what was said: numbers, and words that are long enough to tell something.
+    /// Records the words in a line of the dialogue: numbers, and words of sufficient length.
     fn each_word(&mut self, line: &'a str) {
         let start = self.lines.anchors.len();
         for word in line.split(|c: char| !c.is_alphanumeric()) {
@@ -296,7 +296,7 @@ impl<'a> LineReader<'a, '_> {
     }
 }
 
-/// Gives each line of `source` that says something to `each`, with its number; long ones in slices. O(length).
+/// Calls `each` with each line of `source` that is not blank, and its number. Long lines come in slices. O(length).
 fn each_line(source: &Source<'_>, mut each: impl FnMut(Range<usize>, u32)) {
     let text = &*source.text;
     let (mut start, mut number) = (0, 0);
@@ -310,7 +310,7 @@ fn each_line(source: &Source<'_>, mut each: impl FnMut(Range<usize>, u32)) {
             && let Some((printed, rest)) = numbered_line(line)
         {
             number = printed;
-            // Behind the number of a blank line nothing stands but its mark, which is a space too.
+            // A blank line has only a number and a separator, which may be a space.
             from = start - rest.len();
         }
         let end = end.max(from);
@@ -324,7 +324,7 @@ fn each_line(source: &Source<'_>, mut each: impl FnMut(Range<usize>, u32)) {
     }
 }
 
-/// Gives a line to `each`, in slices where it is long.
+/// Calls `each` with a line, in slices if it is long.
 fn each_slice(text: &str, line: Range<usize>, number: u32, each: &mut impl FnMut(Range<usize>, u32)) {
     let Range { start: mut from, end } = line;
     while end - from > LONGEST_LINE {

@@ -1,12 +1,13 @@
 //! Selects the lines of removed messages that are worth keeping.
 //!
-//! An agent goes back to what it has seen in two ways: it repeats a name, a path or a number ([`crate::anchors`]), or it
-//! edits lines of a file that it has read. The worth of a line has these two parts. The first is the chance that its
-//! anchors are needed and are not kept elsewhere. The second is the chance that its part of the file is edited next.
-//! Lines are taken greedily by worth per token until the budget is spent. They are kept unchanged, in runs, with the
-//! number of the first line of each. If a line costs too much for its worth, its name may be kept alone ([`names`]).
+//! An agent uses earlier text in two ways: it repeats a name, a path or a number ([`crate::anchors`]), or it edits
+//! lines of a file that it has read. So the worth of a line has two parts. The first is the chance that its anchors are
+//! needed and are not kept elsewhere. The second is the chance that its part of the file is edited next. Lines are
+//! chosen greedily by worth per token until the budget is spent. They are kept unchanged, in runs, with the number of
+//! each run's first line. If a line costs too much for its worth, its name may be kept alone ([`names`]).
 
-// Tokens and bytes stay far below 2^52, where every whole number is exact, and the lines of what fits into memory below 2^32.
+// Tokens and bytes stay far below 2^52, below which integers are exact. The lines of a text in memory are fewer than
+// 2^32.
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 
 mod age;
@@ -40,52 +41,53 @@ pub use mark::{
 use pick::Pick;
 use sources::Source;
 
-/// A conversation of which some messages go.
+/// A conversation from which messages are removed.
 #[derive(Debug)]
 pub struct Past<'a, T> {
     /// The conversation.
     pub conversation: &'a Conversation<T>,
-    /// Number of tokens that it takes.
+    /// The tokens of its messages.
     pub tokens: &'a Measured,
     /// Its calls and results.
     pub pairs: &'a Pairs,
-    /// The messages that go, in ranges, in order.
+    /// The removed messages, as ranges in order.
     pub gaps: &'a [Range<usize>],
-    /// The items of tool results that stay, but not whole, in order: message, part and item.
+    /// The shortened items of tool results, in order: message, part and item.
     pub cuts: &'a [(usize, usize, usize)],
     /// Texts that older digests kept, each with the gap that replaces its note.
     pub older: Vec<(usize, &'a str)>,
-    /// Texts that stand beside the conversation: what is in them need not be kept.
+    /// Texts beside the conversation. Their lines need not be kept again.
     pub beside: Vec<&'a str>,
-    /// The account of what goes: lines that stand in it need not be kept again.
+    /// The account of the removed messages. Its lines need not be kept again.
     pub account: &'a str,
 }
 
-/// The lines that are kept of what goes.
+/// The kept lines of removed messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest {
-    /// A text for each gap; empty where nothing of it is kept.
+    /// A text for each gap; empty if nothing is kept.
     pub gaps: Vec<String>,
-    /// A text for each cut, likewise.
+    /// A text for each cut; empty if nothing is kept.
     pub cuts: Vec<String>,
-    /// The names that stand in the text of a gap without their lines, because they stand nowhere else.
+    /// Names in the text of a gap without their lines, because they are not kept elsewhere.
     pub names: Vec<String>,
 }
 
-/// Tries to come closer to a budget. Each counts what was chosen, and the first guess is seldom off by more than a tenth.
+/// Number of tries to come closer to the budget. Each try counts the chosen lines; the first guess is rarely off by
+/// more than a tenth.
 const TRIES: usize = 4;
 
-/// Usual ratio between the estimates of picks and the tokens that they take: a good first guess saves a try.
+/// Usual ratio between the tokens of the chosen lines and their estimate. A good first guess saves a try.
 const ESTIMATE: f64 = 1.06;
 
-/// A try is good when this share of the budget is used, in hundredths.
+/// A try that uses this percentage of the budget is good enough.
 const WELL_USED: usize = 99;
 
-/// The share of the budget that a further try aims at, so that a small error does not make it too long.
+/// Share of the budget that a further try aims for, so that a small error does not exceed the budget.
 const AIMED: f64 = 0.996;
 
-/// The lines of the messages in the gaps of `past`, and of the cuts, that are worth most, in `budget` tokens. O(length of
-/// the conversation), and exact counts of what is kept.
+/// Returns the lines of the gaps and cuts of `past` that are worth most, in `budget` tokens. O(length of the
+/// conversation), and an exact count of the kept lines.
 pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTokens) -> Digest {
     if budget == 0 {
         let [gaps, cuts] = [past.gaps.len(), past.cuts.len()].map(|slots| vec![String::new(); slots]);
@@ -97,7 +99,7 @@ pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTok
     let mark = Mark::of(past.gaps.iter().map(|gap| past.tokens.text_digest(gap.clone())));
     let lines = Lines::of(&sources, past, &ages, &files, &mark);
     let worths = edit_worth::of(&sources, &lines, &ages, &files);
-    // Estimates decide what is taken, counts how much.
+    // Estimates decide which lines are chosen, and exact counts decide how many.
     let headings = layout::headings(&sources);
     let picks =
         cover::cover(&sources, &lines, &headings, &worths, (past.gaps.len(), past.account), budget + budget / 4);
@@ -106,7 +108,7 @@ pub fn digest<T: Text>(past: &Past<'_, T>, budget: usize, counter: &dyn CountTok
     Digest { gaps, cuts, names: names.into_iter().map(str::to_owned).collect() }
 }
 
-/// The texts of as many of `picks`, the first ones first, as fit, and the names among them.
+/// Returns the texts of as many `picks` as fit, first ones first, and the names among them.
 fn fit<'a, T: Text>(
     sources: &'a [Source<'_>],
     lines: &Lines<'a>,
@@ -117,7 +119,7 @@ fn fit<'a, T: Text>(
     counter: &dyn CountTokens,
 ) -> (Vec<String>, Vec<&'a str>) {
     let slots = past.gaps.len() + past.cuts.len();
-    // A note may not be longer than what it stands for.
+    // A note may not be longer than the messages that it replaces.
     let freed = |gap: &usize| past.gaps[*gap].clone().map(|message| past.tokens.message(message)).sum::<usize>();
     let largest = (0..past.gaps.len()).max_by_key(freed);
     let render = |count: usize| {
@@ -141,7 +143,7 @@ fn fit<'a, T: Text>(
         ((texts, names), tokens)
     };
     let mut best = (vec![String::new(); slots], Vec::new());
-    // The count of picks that is known to fit, and the count that is known not to.
+    // A number of picks that fits, and a number that is too large.
     let (mut fits, mut too_many) = (0, picks.len() + 1);
     let mut aim = budget as f64 * ESTIMATE;
     for _ in 0..TRIES {
@@ -158,7 +160,7 @@ fn fit<'a, T: Text>(
         } else {
             too_many = count;
         }
-        // The rest of the picks is assumed to be misjudged by the same ratio.
+        // Assumes that the estimate of the other picks is off by the same ratio.
         aim = picks[count - 1].cost_so_far * budget as f64 * AIMED / tokens.max(1) as f64;
     }
     best

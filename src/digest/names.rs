@@ -1,4 +1,4 @@
-//! Names that are kept without a line: where a line has no room, the name in it may have.
+//! Names that are kept without a line. If a line does not fit, its name may.
 
 use std::collections::HashSet;
 
@@ -9,16 +9,16 @@ use super::pick::{Item, Pick};
 use super::sources::{Origin, Source};
 use crate::anchors::anchors;
 
-/// Bytes of a name for each token, and the tokens of the space in front of it and of its part of the title.
+/// Bytes of a name for each token; and tokens of the space before it and of its share of the title.
 const NAME_BYTES: f64 = 3.5;
 const SPACE: f64 = 1.0;
 
-/// Tokens of a name among others, as estimated.
+/// Returns the estimated tokens of a name among others.
 pub(super) fn cost(name: &str) -> f64 {
     name.len() as f64 / NAME_BYTES + SPACE
 }
 
-/// The names among `picks` that stand in no line among them and in no title, in the order in which they were first seen.
+/// Returns the names among `picks` that are in no chosen line and in no title, in order of first appearance.
 /// O(picks log picks + anchors).
 pub(super) fn beside<'a>(sources: &'a [Source<'_>], lines: &Lines<'a>, picks: &[Pick]) -> Vec<&'a str> {
     let (mut names, mut in_line) = (Vec::new(), vec![false; lines.names.len()]);
@@ -43,7 +43,7 @@ pub(super) fn beside<'a>(sources: &'a [Source<'_>], lines: &Lines<'a>, picks: &[
         }
         lines.anchors[line.anchors.clone()].iter().for_each(|anchor| in_line[*anchor as usize] = true);
         if matches!(source.origin, Origin::Statement | Origin::Request) {
-            // Of these no line has anchors.
+            // These lines have no anchors of their own.
             add(&source.text[line.text.clone()]);
         }
     }

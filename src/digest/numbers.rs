@@ -1,29 +1,29 @@
-//! The numbers that lines have, where a tool has put them there.
+//! The line numbers that tools print.
 
 use crate::anchors::strip_line_number;
 
-/// It stands between the number of a line and the line, as in what `cat -n` prints.
+/// The separator between a line's number and the line, as in the output of `cat -n`.
 pub(super) const NUMBER_END: char = '\t';
 
-/// Lines of a text that are looked at to tell whether they are numbered.
+/// Number of lines that are checked to find out if a text has line numbers.
 const LOOKED_AT: usize = 8;
 
-/// Numbers the lines of a source.
+/// How the lines of a source are numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Numbering {
-    /// By their place in the text.
+    /// By their position in the text.
     Counted,
-    /// By the numbers in front of them; a line without one follows the line before it.
+    /// By the printed numbers. A line without a number follows the line before it.
     Printed,
 }
 
 impl Numbering {
-    /// Numbering of `text` that an older digest kept: only the first line of each run has a number.
+    /// Returns the numbering of `text` from an older digest, in which only the first line of each run has a number.
     pub(super) fn of_kept(text: &str) -> Numbering {
         if begins_a_run(text) { Numbering::Printed } else { Numbering::of(text) }
     }
 
-    /// Numbering of the lines of `text`: as printed if most of the first lines have a number and the numbers grow.
+    /// Returns the numbering of `text`: printed, if most of the first lines have a number and the numbers grow.
     pub(super) fn of(text: &str) -> Numbering {
         let first = text.lines().filter(|line| !line.trim().is_empty()).take(LOOKED_AT);
         let (mut seen, mut numbered, mut last) = (0, 0, 0);
@@ -47,7 +47,7 @@ fn begins_a_run(text: &str) -> bool {
     digits.starts_with(NUMBER_END) && numbered_line(line).is_some()
 }
 
-/// The number in front of a line, and what is behind it.
+/// Splits a line into its printed number and the rest.
 pub(super) fn numbered_line(line: &str) -> Option<(u32, &str)> {
     let rest = strip_line_number(line);
     let digits = line[..line.len() - rest.len()].trim_start();

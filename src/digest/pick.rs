@@ -1,6 +1,6 @@
-//! The items that a digest takes, in order.
+//! The chosen items of a digest, in order.
 
-/// An item that can be taken, by its number.
+/// An item that can be chosen, by its number.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Item {
     /// A name without a line.
@@ -9,10 +9,10 @@ pub(super) enum Item {
     Line(u32),
 }
 
-/// An item that was taken.
+/// A chosen item.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pick {
-    /// It.
+    /// The item.
     pub item: Item,
     /// Estimated cost of this pick and all picks before it.
     pub cost_so_far: f64,

@@ -1,4 +1,4 @@
-//! The texts that lines can come from: outputs of tools, text that calls wrote to files, talk, and older digests.
+//! The texts from which lines are chosen: tool outputs, text that calls wrote to files, dialogue, and older digests.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub(super) enum Origin {
     NewText,
     /// A text that a call replaced in a file.
     OldText,
-    /// The arguments of a call, as they stand.
+    /// The arguments of a call, as written.
     Call,
     /// A text of the model.
     Statement,
@@ -37,13 +37,13 @@ pub(super) enum Origin {
 pub(super) struct Source<'a> {
     /// Index of its message.
     pub message: usize,
-    /// The place where its lines are kept: the number of a gap, or a number after all gaps for a cut. `None` if it has no place.
+    /// The place for its lines: the number of a gap, or a number after all gaps for a cut. `None` if it has no place.
     pub slot: Option<usize>,
-    /// True if the text stays in the conversation.
+    /// True if the text is kept in the conversation.
     pub stays: bool,
     /// Kind of the source.
     pub origin: Origin,
-    /// The file that its lines are of.
+    /// The file of its lines.
     pub file: Option<u32>,
     /// Name of the source in a digest.
     pub title: Cow<'a, str>,
@@ -51,14 +51,14 @@ pub(super) struct Source<'a> {
     pub text: Cow<'a, str>,
     /// Numbering of its lines.
     pub numbering: Numbering,
-    /// Tokens for each byte of it.
+    /// Tokens for each byte of its text.
     pub density: f64,
 }
 
 /// Number of each file of a conversation, by its path.
 type Files = HashMap<String, u32, RandomState>;
 
-/// Every text of the conversation, in its order. O(length).
+/// Returns every text of the conversation, in order. O(length).
 pub(super) fn of<'a, T: Text>(past: &Past<'a, T>) -> Vec<Source<'a>> {
     let calls = Calls::of(past);
     let mut reader = SourceReader { files: Files::default(), sources: Vec::new() };
@@ -68,7 +68,7 @@ pub(super) fn of<'a, T: Text>(past: &Past<'a, T>) -> Vec<Source<'a>> {
     for (index, message) in past.conversation.messages.iter().enumerate() {
         while gaps.next_if(|(_, gap)| gap.end <= index).is_some() {}
         let gap = gaps.peek().filter(|(_, range)| range.contains(&index)).map(|(gap, _)| *gap);
-        // Whatever the format, one conversation gives one digest.
+        // Every format of the same conversation gives the same digest.
         let mut parts: Vec<(usize, &Part<T>)> = message.parts.iter().enumerate().collect();
         parts.sort_by_key(|(_, part)| part.turn());
         for (at, part) in parts {
@@ -109,7 +109,7 @@ pub(super) fn of<'a, T: Text>(past: &Past<'a, T>) -> Vec<Source<'a>> {
     reader.sources
 }
 
-/// The calls of a conversation, read.
+/// The calls of a conversation, parsed.
 struct Calls<'a> {
     calls: Vec<(&'a str, Call)>,
     by_result: HashMap<(usize, usize), usize, RandomState>,
@@ -130,7 +130,7 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// Position of a source, and the tokens that it takes.
+/// Position of a source, and its tokens.
 #[derive(Clone, Copy)]
 struct Place {
     message: usize,
@@ -139,7 +139,7 @@ struct Place {
     tokens: usize,
 }
 
-/// Tokens for each byte where they are not known.
+/// Tokens for each byte if they are not known.
 const USUAL_DENSITY: f64 = 0.3;
 
 struct SourceReader<'a> {
@@ -162,7 +162,7 @@ impl<'a> SourceReader<'a> {
         self.sources.push(Source { message, slot, stays, origin, file, title: title.into(), text, numbering, density });
     }
 
-    /// Pushes what an older digest kept.
+    /// Adds the lines that an older digest kept.
     fn push_quotes(&mut self, place: Place, origin: Origin, file: Option<u32>, title: String, text: &'a str) {
         self.push(place, origin, file, title, Cow::Borrowed(text));
         if let Some(source) = self.sources.last_mut() {
@@ -216,7 +216,7 @@ impl<'a> SourceReader<'a> {
 
     fn words<T: Text>(&mut self, place: Place, message: &Message<T>, text: &'a T) {
         if let Some(note) = noted_removals(text) {
-            // One that stays is there; one that goes is a source again.
+            // A kept note stays where it is. A removed note is a source again.
             if place.slot.is_some() {
                 self.older(place, note.body);
             }
@@ -230,7 +230,7 @@ impl<'a> SourceReader<'a> {
         self.push(place, origin, None, title, Cow::Borrowed(&**text));
     }
 
-    /// Adds the talk in an older account, and the sections of an older digest.
+    /// Adds the dialogue in an older account, and the sections of an older digest.
     fn older(&mut self, place: Place, body: &'a str) {
         let place = Place { tokens: 0, ..place };
         let (account, digest) = split_account(body);
@@ -262,8 +262,8 @@ impl<'a> SourceReader<'a> {
     }
 }
 
-/// True for a source whose runs of lines begin with a number: a file, which may be edited, an output that had numbers, or one
-/// that stays.
+/// True if the runs of a source begin with a line number: for a file, which may be edited, for an output that had
+/// numbers, and for a text that is kept.
 pub(super) fn is_numbered(source: &Source<'_>, titled: usize) -> bool {
     let has_numbers = source.file.is_some() || source.numbering == Numbering::Printed;
     has_numbers || source.slot.is_some_and(|slot| slot >= titled)

@@ -1,4 +1,4 @@
-//! Carries out a plan: returns the content to store, and the remaining messages.
+//! Applies a plan: returns the content to store, and the remaining messages.
 
 use std::borrow::Cow;
 
@@ -8,11 +8,11 @@ use crate::message::{Conversation, Part, Pin};
 use crate::planner::{Plan, Source};
 use crate::wire::{self, Build, Bytes, MAX_MESSAGE_DEPTH, Node, Rewritten};
 
-/// Makes sure that `messages` are those that `plan` was made for, and gives them as they are read.
+/// Checks that `plan` was made for `messages`, and returns them as a conversation.
 ///
 /// # Errors
-/// `Changed` if they are not, or if one that the plan touches has been pinned since; `Conversation` if the plan was read from
-/// data that no engine wrote, and is about places that they do not have.
+/// `Changed` if the messages are others, or if a message that the plan changes has been pinned since. `Conversation` if
+/// the plan was read from data that no engine wrote, and its places are not in the messages.
 pub fn check<N: Node>(plan: &Plan, messages: &N) -> Result<Conversation<N::Text>> {
     let now = wire::read(messages, plan.format)?;
     let same = now.spans() == plan.spans && fingerprint(&now) == plan.fingerprint;
@@ -24,8 +24,8 @@ pub fn check<N: Node>(plan: &Plan, messages: &N) -> Result<Conversation<N::Text>
     if plan.edits.iter().all(|edit| edit.touches().all(may_touch)) { Ok(now) } else { Err(Error::Changed) }
 }
 
-/// The content of an artifact of `plan`: an item's text byte for byte, or removed messages as the host has them, one to a
-/// line as JSON. `conversation` is what [`check`] gave for `messages`.
+/// Returns the content of an artifact of `plan`: an item's text byte for byte, or the host's removed messages as JSON,
+/// one on each line. `conversation` is the value that [`check`] returned for `messages`.
 ///
 /// # Errors
 /// `Conversation` if a message is nested too deeply.
@@ -43,8 +43,8 @@ pub fn content<'a, N: Node>(
                 _ => None, // A plan only stores these.
             };
             let text = text.unwrap_or_default();
-            // Only where something stands for what is no text may the string be more; finding it takes a walk through its
-            // neighbours.
+            // Only a text with a replacement character can differ from the host's string. Finding the string takes a
+            // walk through the message.
             if text.contains(char::REPLACEMENT_CHARACTER) {
                 let (entry, part) = plan.spans.place(place.message, place.part);
                 let item = messages.at(entry).and_then(|entry| wire::item_node(&entry, plan.format, part, place.item));
@@ -69,7 +69,7 @@ pub fn content<'a, N: Node>(
     }
 }
 
-/// The messages that `plan` leaves, as values of the host: untouched ones are the same objects.
+/// Returns the messages that `plan` leaves, as values of the host. Unchanged messages are the same objects.
 ///
 /// # Errors
 /// `Changed` if the messages are not those that the plan was made for.
@@ -78,10 +78,11 @@ pub fn apply<N: Build>(plan: &Plan, messages: &N) -> Result<Vec<N::Out>> {
     Ok(rewritten(plan, messages, &conversation)?.into_iter().map(|entry| entry.value).collect())
 }
 
-/// The same, with what each was made of, where `conversation` is what was read from `messages` and the plan was made for it.
+/// Returns the same with the origin of each message. `conversation` was read from `messages`, and the plan was made for
+/// it.
 ///
 /// # Errors
-/// Those of the host when a value cannot be built.
+/// The host's errors, if a value cannot be built.
 pub fn rewritten<N: Build>(
     plan: &Plan,
     messages: &N,

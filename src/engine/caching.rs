@@ -1,4 +1,4 @@
-//! Tracks the use of the providers' prompt caches, to decide if a compaction is worth losing them.
+//! Tracks the use of providers' prompt caches, to decide if a compaction is worth losing them.
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,10 @@ use crate::planner::Plan;
 use crate::policy::Policy;
 use crate::shared::Locked;
 
-/// Conversations that are remembered: more than one engine works on at a time.
+/// Number of remembered conversations: more than one engine works on at a time.
 const REMEMBERED: usize = 64;
 
-/// The conversations whose last request was answered from a cache, the newest last.
+/// The conversations whose last request was answered from a cache, newest last.
 #[derive(Debug, Default)]
 pub(super) struct CacheHits(Locked<VecDeque<u128>>);
 
@@ -27,7 +27,7 @@ impl CacheHits {
         }
     }
 
-    /// True if the prefix was answered from a cache.
+    /// True if the last request of the conversation with this beginning was answered from a cache.
     pub(super) fn has(&self, beginning: u128) -> bool {
         self.0.lock().contains(&beginning)
     }
@@ -36,14 +36,14 @@ impl CacheHits {
 /// A provider's report about its prompt cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheAnswer {
-    /// At least half of the prompt was read from it: the history, and not just the tools in front.
+    /// At least half of the prompt was read from the cache: the history, and not only the tools before it.
     Hit,
-    /// Less was.
+    /// Less than half was read from the cache.
     Miss,
 }
 
 impl CacheAnswer {
-    /// The answer to a prompt of `prompt` tokens of which `cached` were read from the cache.
+    /// Returns the answer to a prompt of `prompt` tokens with `cached` tokens read from the cache.
     pub fn of(cached: usize, prompt: usize) -> CacheAnswer {
         if cached > 0 && cached >= prompt / 2 { CacheAnswer::Hit } else { CacheAnswer::Miss }
     }

@@ -1,4 +1,4 @@
-//! Makes a plan again until it fits and uses its whole budget.
+//! Repeats a plan until it fits and uses its whole budget.
 
 use super::Engine;
 use crate::budget::Budget;
@@ -11,28 +11,29 @@ use crate::policy::{Policy, StageName};
 use crate::stages::cuts_last_request;
 use crate::working_copy::{Bounds, WorkingCopy};
 
-/// A plan that leaves more than this share of its target unused is made again with more that stays whole.
+/// A plan that leaves more than this share of its target unused is made again, and keeps more content whole.
 const UNUSED: f64 = 0.03;
 
-/// The share of the budget up to which what must stay is shortened less than it could be. The rest is for the account of what
-/// was removed.
+/// Share of the budget that required content may use when it is shortened. The rest is for the account of the removed
+/// messages.
 const MOST_TRIMMED: f64 = 0.9;
 
-/// Times that a plan is made again to use more of the budget. After that, little is left, or nothing more can stay.
+/// Number of times a plan is repeated to use more of the budget. After that, little is unused, or no more content can
+/// be kept.
 const REFILLS: usize = 3;
 
-/// Times the tokens by which lines came out too long are left free when they are chosen again.
+/// If kept lines came out too long, this multiple of the excess is left free when they are chosen again.
 const SPARED: usize = 2;
 
-/// No lines are kept if the margin is at least the low mark divided by this, because so few lines are useless.
+/// No lines are kept if the margin is at least the low mark divided by this. So few lines would be useless.
 const LEAST_LINES: usize = 2;
 
 impl Engine {
-    /// The plan for a conversation, within the budget of `with`.
+    /// Returns the plan for a conversation, within the budget of `with`.
     ///
-    /// A working copy counts upper bounds, so the rendered plan is judged. Where a mark turns out longer
-    /// than its bound, the plan is made again for as much less; where the lines that are kept of what goes leave room, for
-    /// as much more that stays whole.
+    /// A working copy counts upper bounds, so the rendered plan is checked. If a mark is longer than its bound, the
+    /// plan is repeated with a smaller target. If the kept lines leave room, it is repeated with more content kept
+    /// whole.
     pub(super) fn fit<T: Text + Sync>(
         &self,
         conversation: &Conversation<T>,
@@ -60,7 +61,7 @@ struct History<'a, T> {
     bounds: Bounds,
 }
 
-/// A plan within its budget, or the tokens that it comes to at best; and the working copy of it.
+/// A plan within its budget, or the smallest size that was reached; and its working copy.
 type Fitted<'a, T> = (WorkingCopy<'a, T>, std::result::Result<Plan, usize>);
 
 impl<'a, T: Text + Sync> History<'a, T> {
@@ -68,8 +69,8 @@ impl<'a, T: Text + Sync> History<'a, T> {
         outline(self.conversation, self.tokens, self.policy, self.bounds, with, unused)
     }
 
-    /// Lowers what is aimed at until the plan fits. It ends: `margin` at least doubles up to the budget, and then every plan
-    /// is smaller than the one before.
+    /// Lowers the target until the plan fits. It ends, because `margin` at least doubles up to the budget, and after
+    /// that every plan is smaller than the one before.
     fn lower(&self, with: &mut Rendering<'_>) -> Result<Fitted<'a, T>> {
         let (limit, mut least) = (with.budget.limit, usize::MAX);
         loop {
@@ -91,7 +92,7 @@ impl<'a, T: Text + Sync> History<'a, T> {
         }
     }
 
-    /// The fullest of some plans that use what the lines of `plan` leave: at most [`REFILLS`] more.
+    /// Returns the fullest of at most [`REFILLS`] further plans that use the room left by `plan`.
     fn filled(&self, working_copy: &WorkingCopy<'a, T>, plan: Plan, with: &Rendering<'_>) -> Result<Plan> {
         let (mut left, mut unused, mut best) = (unused_by(&plan, working_copy, with), 0, plan);
         for _ in 0..REFILLS {
@@ -113,8 +114,8 @@ impl<'a, T: Text + Sync> History<'a, T> {
         Ok(best)
     }
 
-    /// The plan of the last level: what must stay is shortened as little as the budget allows, and lines of what was removed
-    /// take what that leaves.
+    /// Returns the plan of the last level. Required content is shortened as little as the budget allows, and lines of
+    /// removed content fill the rest.
     fn trimmed(&self, with: &mut Rendering<'_>) -> Result<Plan> {
         let limit = with.budget.limit;
         with.aim = Budget { low: limit, ..with.budget };
@@ -122,7 +123,7 @@ impl<'a, T: Text + Sync> History<'a, T> {
         let (working_copy, bare) = self.bare(with)?;
         let (working_copy, bare) = self.loosened(working_copy, bare, with)?;
         with.margin = 0;
-        // It ends, since `margin` at least doubles.
+        // This ends, because `margin` at least doubles.
         while with.margin < limit && working_copy.is_digested() {
             let plan = render(&working_copy, with);
             if plan.tokens_after <= limit {
@@ -140,7 +141,7 @@ impl<'a, T: Text + Sync> History<'a, T> {
         Ok((working_copy, plan))
     }
 
-    /// A plan without lines that fits. It ends, since its target falls each time.
+    /// Returns a plan without lines that fits. It ends, because its target falls each time.
     fn bare(&self, with: &Rendering<'_>) -> Result<(WorkingCopy<'a, T>, Plan)> {
         let (limit, mut target, mut before) = (with.budget.limit, with.budget.limit, usize::MAX);
         loop {
@@ -148,7 +149,7 @@ impl<'a, T: Text + Sync> History<'a, T> {
             match plan.tokens_after {
                 tokens if tokens <= limit => return Ok((working_copy, plan)),
                 tokens if target == 0 => return Err(floor(&working_copy, with.budget, tokens)),
-                // If a smaller target did not help, the target becomes zero once.
+                // If a smaller target did not help, the target is set to zero once.
                 tokens if tokens >= before => target = 0,
                 tokens => {
                     target = target.min(working_copy.total()).saturating_sub(tokens - limit);
@@ -158,15 +159,15 @@ impl<'a, T: Text + Sync> History<'a, T> {
         }
     }
 
-    /// The same plan, or one that shortens less and fits too: a working copy counts more than its texts come to. At most
-    /// [`REFILLS`] are tried.
+    /// Returns the plan, or one that shortens less and still fits, because a working copy overestimates its texts.
+    /// Tries at most [`REFILLS`] plans.
     fn loosened(
         &self,
         working_copy: WorkingCopy<'a, T>,
         plan: Plan,
         with: &Rendering<'_>,
     ) -> Result<(WorkingCopy<'a, T>, Plan)> {
-        // The words of the last request come before the account.
+        // The words of the last request are more important than the account.
         let part = if cuts_last_request(&working_copy) { 1.0 } else { MOST_TRIMMED };
         let most = share(with.budget.limit, part);
         let mut best = (working_copy, plan);
@@ -184,7 +185,7 @@ impl<'a, T: Text + Sync> History<'a, T> {
     }
 }
 
-/// The error that names the smaller floor.
+/// Returns the error with the smaller floor.
 fn least_of(one: Error, other: Error) -> Error {
     match (&one, &other) {
         (Error::Budget { floor: first, .. }, Error::Budget { floor: second, .. }) if first <= second => one,
@@ -192,7 +193,7 @@ fn least_of(one: Error, other: Error) -> Error {
     }
 }
 
-/// Tokens that more could stay whole in; 0 where they are too few to matter.
+/// Returns the tokens in which more content could stay whole; 0 if they are too few to matter.
 fn unused_by<T: Text>(plan: &Plan, working_copy: &WorkingCopy<'_, T>, with: &Rendering<'_>) -> usize {
     if !working_copy.is_digested() || plan.edits.is_empty() {
         return 0;

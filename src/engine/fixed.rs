@@ -1,12 +1,12 @@
-//! Counts the tokens that a request needs beside its messages.
+//! Counts the tokens of a request beside its messages.
 
 use crate::error::Result;
 use crate::ledger::Ledger;
 use crate::tokens::TextKind;
 use crate::wire::Node;
 
-/// Tokens of a system prompt or of tool definitions, given as text or as any JSON-like value. Other threads of the host
-/// run meanwhile.
+/// Returns the tokens of a system prompt or of tool definitions, given as text or as any JSON-like value. Other threads
+/// of the host can run meanwhile.
 ///
 /// # Errors
 /// `Conversation` if the value is nested too deeply.

@@ -1,4 +1,4 @@
-//! The engine: a policy, a ledger and the planner with a few methods.
+//! The engine: a policy, a ledger and the planner behind a few methods.
 
 mod apply;
 mod arrival;
@@ -40,19 +40,19 @@ pub use fixed::fixed_tokens;
 pub use repairing::demands_of_messages;
 pub use summaries::{RangeSummary, Summarizer, SummaryRange};
 
-/// A message with a smaller share of the budget is not named as one that takes the room.
+/// A message with a smaller share of the budget is not named as taking up the room.
 const NOTABLE: f64 = 0.1;
 
 /// The room that a plan may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Room {
-    /// Tokens for the messages; `None` for what the policy's window leaves.
+    /// Tokens for the messages; `None` for the room that the policy's window leaves.
     pub budget: Option<usize>,
-    /// Tokens that the system prompt and the tool definitions take of the window.
+    /// Tokens of the window that the system prompt and the tool definitions take.
     pub fixed: usize,
-    /// The most tokens for the messages after a refusal; `None` before any.
+    /// The most tokens for the messages after a refusal; `None` if there was none.
     pub ceiling: Option<usize>,
-    /// True if compaction starts at the policy's high mark of `budget`, as for a conversation that grows. Otherwise it
+    /// True if a compaction starts at the policy's high mark of `budget`, as for a growing conversation. Otherwise it
     /// starts above the whole budget.
     pub has_marks: bool,
 }
@@ -62,20 +62,20 @@ pub struct Room {
 pub struct Ask<'a> {
     /// Room that the plan may use.
     pub room: Room,
-    /// Urgency: the plan may wait for the high mark or not.
+    /// Whether the plan may wait for the high mark.
     pub urgency: Urgency,
     /// See [`Reference::salted`]; 0 unless a store has other content under the reference.
     pub salt: u64,
     /// References in texts that the store does not have.
     pub distrusted: &'a [Reference],
-    /// When the plan must be done: see [`Policy::time_limit`].
+    /// The time by which the plan must be done: see [`Policy::time_limit`].
     pub deadline: Deadline<'a>,
     /// The answer with which a plan that needs a summary continues at once, as in [`Engine::resume`]; `None` if it may
     /// wait.
     pub answer: Option<SummaryAnswer<'a>>,
 }
 
-/// A conversation as it was read.
+/// A conversation, and the format in which it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading<T> {
     /// The wire format.
@@ -84,7 +84,7 @@ pub struct Reading<T> {
     pub conversation: Conversation<T>,
 }
 
-/// Decides for any number of conversations. Shared freely between threads.
+/// Makes decisions for any number of conversations. Threads may share it.
 #[derive(Debug)]
 pub struct Engine {
     policy: Policy,
@@ -97,7 +97,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Returns an engine with this policy and ledger. Engines may share a ledger, its counts and its learned scale.
+    /// Returns an engine with this policy and ledger. Engines may share a ledger with its counts and its learned scale.
     ///
     /// # Errors
     /// `Policy` if a setting is out of range.
@@ -114,7 +114,7 @@ impl Engine {
         })
     }
 
-    /// Returns the same engine with a store that names its files, for a policy whose marks have the path.
+    /// Returns the engine with a store that names its files, for a policy whose marks have the path.
     #[must_use]
     pub fn with_places(self, places: Arc<dyn Places>) -> Engine {
         Engine { places: Some(places), ..self }
@@ -140,7 +140,7 @@ impl Engine {
         self.stats.lock().add_shrink(saved);
     }
 
-    /// Reads `messages` and pins those that the caller names.
+    /// Reads `messages`, and pins those that the caller names.
     ///
     /// # Errors
     /// `Message` or `Conversation` if they cannot be read, or a pin names no message.
@@ -159,11 +159,11 @@ impl Engine {
         Ok(Reading { format, conversation })
     }
 
-    /// Returns the plan for a reading. It uses no object of the host, so other threads may run meanwhile.
+    /// Returns the plan for a reading. It uses no object of the host, so other threads can run meanwhile.
     ///
     /// # Errors
-    /// `Message` if the history breaks a rule of its provider; `Budget` or `NoRoom` if it cannot be made to fit, with
-    /// what would have to change.
+    /// `Message` if the history breaks a rule of its provider. `Budget` or `NoRoom` if it cannot be made to fit, with
+    /// the necessary change.
     pub fn plan<T: Text + Sync>(&self, reading: &Reading<T>, ask: Ask<'_>) -> Result<Plan> {
         let counter = self.ledger.now();
         let tokens = counter.measure(&reading.conversation);
@@ -209,7 +209,7 @@ impl Engine {
         })
     }
 
-    /// Tokens that the messages of the conversation with this beginning may take.
+    /// Returns the tokens that the messages of the conversation with this beginning may take.
     ///
     /// # Errors
     /// `NoRoom` if the window leaves nothing for messages.
@@ -217,7 +217,7 @@ impl Engine {
         Ok(self.budget(room, beginning)?.limit)
     }
 
-    /// The budget of the conversation with this beginning.
+    /// Returns the budget of the conversation with this beginning.
     fn budget(&self, room: Room, beginning: u128) -> Result<Budget> {
         let capped = |limit: usize| room.ceiling.map_or(limit, |ceiling| limit.min(ceiling));
         if let Some(limit) = room.budget {
@@ -230,20 +230,20 @@ impl Engine {
         Ok(if limit < budget.limit { budget.limited(limit, &self.policy) } else { budget })
     }
 
-    /// Notes whether the provider answered the last request of the conversation with this beginning from its prompt
-    /// cache. While it does, compaction starts later (see [`Policy::cache_relax`]) and must pay back (see
+    /// Notes if the provider answered the last request of the conversation with this beginning from its prompt cache.
+    /// While it does, a compaction starts later (see [`Policy::cache_relax`]) and must pay back (see
     /// [`Policy::pay_back_within`]).
     pub fn note_cache(&self, beginning: u128, answer: CacheAnswer) {
         self.cache_hits.note(beginning, answer);
     }
 
-    /// True if there are more messages than the policy wants.
+    /// True if there are more messages than the policy allows.
     fn is_crowded(&self, messages: usize) -> bool {
         self.policy.max_messages.is_some_and(|most| messages > most)
     }
 
-    /// Returns the report of a soft compaction that has nothing to do in a conversation of `total` tokens, or `None` if
-    /// it may have something to do: several of its `entries` can be one message. `left` is the size after the last
+    /// Returns the report of a soft compaction with nothing to do in a conversation of `total` tokens. `None` if there
+    /// may be something to do; several of its `entries` can be one message. `left` is the size after the last
     /// compaction, or 0.
     ///
     /// # Errors
@@ -258,13 +258,13 @@ impl Engine {
     ) -> Result<Option<Report>> {
         let budget = self.budget(room, beginning)?;
         let idle = || Report { tokens_before: total, tokens_after: total, budget: budget.limit, ..Report::default() };
-        // Before so much has come in, another compaction cannot save enough.
+        // Until this much has been added, another compaction cannot save enough.
         let high = budget.high.max(left + share(left, PROGRESS)).min(budget.limit);
         Ok((total <= high && !self.is_crowded(entries)).then(idle))
     }
 
-    /// The plan for a conversation that breaks no rule, where a soft compaction has nothing to do; `None` where it has.
-    /// O(length) at memory speed.
+    /// Returns the plan for a valid conversation if a soft compaction has nothing to do; otherwise `None`. O(length) at
+    /// memory speed.
     ///
     /// # Errors
     /// `NoRoom` if the window leaves nothing for messages.
@@ -314,10 +314,10 @@ impl Engine {
     }
 }
 
-/// Makes sure that a place that the caller named is in the list.
+/// Checks that a place named by the caller is in the list.
 ///
 /// # Errors
-/// `Conversation` if it is not.
+/// `Conversation` if it is not in the list.
 pub fn require_entry(place: usize, count: usize) -> Result<()> {
     if place < count {
         return Ok(());

@@ -1,14 +1,14 @@
-//! Checks that a compaction ends well below its mark, so that the next one is not due on the next turn.
+//! Checks that a compaction ends well below its mark, so that the next turn does not need another one.
 
 use crate::budget::{PROGRESS, progressed};
 use crate::numbers::{share, thousands};
 use crate::planner::Plan;
 use crate::policy::Policy;
 
-/// If there are too many messages, a compaction removes at least one in this many of the excess, or it waits.
+/// If there are too many messages, a compaction removes at least one in this many of the excess, or waits.
 const LEAST_REMOVED: usize = 2;
 
-/// Returns the reason why a soft plan saves too little, in numbers; `None` if it saves enough or if none is due.
+/// Returns the reason why a soft plan saves too little, with numbers; `None` if it saves enough or nothing is due.
 /// `summary` tokens may be added to the outcome.
 pub(super) fn shortfall(plan: &Plan, summary: usize, policy: &Policy) -> Option<String> {
     let messages = plan.spans.messages();

@@ -1,4 +1,4 @@
-//! Repairs faults that a provider would refuse, before anything is decided.
+//! Repairs faults that a provider would refuse, before a plan is made.
 
 use super::{Engine, Reading};
 use crate::error::Result;
@@ -7,8 +7,8 @@ use crate::message::Text;
 use crate::validity::{OpenCalls, Repaired, broken, demands_of, repair, shared_demands};
 use crate::wire::{self, Format, Node};
 
-/// Returns the format of messages, and the demands of their provider. If the format is not clear, these are the demands
-/// that all formats share.
+/// Returns the format of messages, and the rules of their provider. For an ambiguous format these are the rules that
+/// all possible formats share.
 ///
 /// The host decides the place of system messages: some hosts keep them in the list, and move them when they send it.
 ///
@@ -24,11 +24,11 @@ pub fn demands_of_messages<N: Node>(messages: &N, named: Option<Format>) -> Resu
 }
 
 impl Engine {
-    /// Returns the form of the messages that a provider takes; `None` if it takes them unchanged. Calls that may still be
-    /// answered are not broken. O(parts).
+    /// Returns the messages as a provider accepts them; `None` if it accepts them unchanged. Calls that may still be
+    /// answered are not faults. O(parts).
     ///
     /// # Errors
-    /// `Message` if the policy repairs nothing.
+    /// `Message` if a repair is needed and the policy allows none.
     pub fn repaired<T: Text>(&self, reading: &Reading<T>, demands: &[Demand]) -> Result<Option<Repaired>> {
         let violations = broken(&reading.conversation, demands);
         let Some(first) = violations.first() else { return Ok(None) };

@@ -13,44 +13,44 @@ use crate::policy::StageName;
 use crate::report::SummaryBy;
 use crate::summary::{Removed, Summaries, SummaryRequest, body, lost_lines, request};
 
-/// States if the host has a summarizer.
+/// Whether the host has a summarizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Summarizer {
-    /// It answers what [`Engine::request`] asks.
+    /// The host has one, which answers the requests of [`Engine::request`].
     Present,
-    /// There is none.
+    /// The host has none.
     Absent,
 }
 
-/// Messages that a host has chosen for a summary.
+/// Messages that a host chose for a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryRange<'a> {
-    /// Their places in the caller's list. System messages and pinned ones among them are kept, with the calls and results
-    /// that belong to those.
+    /// Their places in the caller's list. System messages and pinned messages are kept, with the calls and results that
+    /// belong to them.
     pub entries: Range<usize>,
     /// The previous summary, which this one continues; empty if there is none.
     pub previous: &'a str,
-    /// The lines that came with it.
+    /// The lines that belong to the previous summary.
     pub previous_lines: &'a str,
 }
 
-/// A summary of messages that a host has chosen.
+/// A summary of messages that a host chose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RangeSummary {
     /// The summary.
     pub text: String,
-    /// Lines of the messages that hold what the text leaves out; empty if it leaves out nothing of worth.
+    /// Lines of the messages with information that the text does not have; may be empty.
     pub lines: String,
     /// The summarized messages, as places in the caller's list.
     pub messages: Vec<Range<usize>>,
-    /// Author of the text.
+    /// The author of the text.
     pub by: SummaryBy,
     /// Warnings about anything that went wrong.
     pub warnings: Vec<String>,
 }
 
 impl Engine {
-    /// The request for a summary of `chosen`. O(length of the chosen messages).
+    /// Returns the request for a summary of `chosen`. O(length of the chosen messages).
     ///
     /// # Errors
     /// `Conversation` if the places are not in the list.
@@ -72,8 +72,8 @@ impl Engine {
         ))
     }
 
-    /// The summary of `chosen`: the answer, in at most the policy's `summary_tokens`, or an account written without a model;
-    /// with lines of what it leaves out. O(length of the conversation).
+    /// Returns the summary of `chosen`: the answer in at most the policy's `summary_tokens`, or an account written
+    /// without a model. Lines with information that the text does not have are added. O(length of the conversation).
     ///
     /// # Errors
     /// `Conversation` if the places are not in the list.
@@ -97,7 +97,8 @@ impl Engine {
         Ok(RangeSummary { text, lines, messages, by, warnings })
     }
 
-    /// The same for a host with or without a summarizer: with one, a plan that removes messages waits for its words.
+    /// Returns the engine for a host with or without a summarizer. With one, a plan that removes messages waits for its
+    /// summary.
     #[must_use]
     pub fn with_summarizer(self, summarizer: Summarizer) -> Engine {
         Engine { summarizer, ..self }
@@ -109,15 +110,16 @@ impl Engine {
         asked && self.policy.stages.contains(&StageName::Summarize)
     }
 
-    /// The request to a model for the summary that `plan` waits for; `None` if it waits for none. `conversation` comes from
-    /// [`check`](super::check) of the messages. O(length of what it removes).
+    /// Returns the request to a model for the summary that `plan` waits for; `None` if it waits for none.
+    /// `conversation` is the value that [`check`](super::check) returned. O(length of the removed messages).
     pub fn request<T: Text + Sync>(&self, plan: &Plan, conversation: &Conversation<T>) -> Option<SummaryRequest> {
         request_of(plan, conversation, &self.policy, self.ledger.now())
     }
 
-    /// The plan with the summary that it waits for, within its budget as before; any other plan as it is. Where the answer
-    /// has no words, the engine says what happened as far as it can without a model, and the report gives the reason.
-    /// `conversation` is what [`check`](super::check) gave for the messages. O(length of the conversation).
+    /// Returns the plan with the summary that it waits for, still within its budget; any other plan is returned
+    /// unchanged. If the answer has no text, the engine writes an account without a model, and the report gives the
+    /// reason. `conversation` is the value that [`check`](super::check) returned for the messages. O(length of the
+    /// conversation).
     pub fn resume<T: Text + Sync>(
         &self,
         plan: &Plan,
@@ -125,7 +127,7 @@ impl Engine {
         answer: SummaryAnswer<'_>,
     ) -> Plan {
         let (plan, counter) = (plan.clone(), self.ledger.now());
-        // To measure reads everything.
+        // Checked first, because measuring reads everything.
         if plan.pending.is_none() {
             return plan;
         }
@@ -134,7 +136,7 @@ impl Engine {
 }
 
 impl SummaryRange<'_> {
-    /// The chosen messages except for those that are kept.
+    /// Returns the chosen messages without those that are kept.
     fn removed_messages<'b, T: Text>(&self, reading: &'b Reading<T>) -> Result<Removed<'b, T>> {
         let conversation = &reading.conversation;
         let count = conversation.spans().count();
@@ -145,7 +147,8 @@ impl SummaryRange<'_> {
                 remedy: "give the first message and the one after the last".to_owned(),
             });
         }
-        // A message of several entries, such as the results of parallel calls, is read whole if one of them is chosen.
+        // A message of several entries, such as the results of parallel calls, is included whole if one entry is
+        // chosen.
         let all = &conversation.messages;
         let first = all.partition_point(|message| message.span.entries().end <= start);
         let messages = first..all.partition_point(|message| message.span.entries().start < end);

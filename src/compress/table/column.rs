@@ -1,24 +1,24 @@
-//! A column: statistics of its cells, and the unusual ones.
+//! A column: statistics of its cells, and its unusual cells.
 
 use super::moments::{Edge, Moment, edge, is_time};
 
 /// A column with at most this many different cells has categories.
 const CATEGORIES: usize = 20;
 
-/// A category is at most this long.
+/// Maximum length of a category.
 const LONGEST_CATEGORY: usize = 60;
 
-/// A category is rare if it has fewer than one in this many rows.
+/// A category is rare if it occurs in fewer than one of this many rows.
 const RARE: usize = 50;
 
 /// A number is an outlier if it is this many interquartile ranges beyond the quartiles: Tukey's outer fence
 /// (Exploratory Data Analysis, 1977).
 const FENCE: f64 = 3.0;
 
-/// The least number of values for which quartiles are useful.
+/// Fewer values have no useful quartiles.
 pub(super) const FEWEST_NUMBERS: usize = 8;
 
-/// The most outliers of a column that are shown, the farthest first.
+/// Number of outliers of a column that are shown, farthest first.
 const OUTLIERS: usize = 3;
 
 /// The type of a cell.
@@ -30,14 +30,14 @@ pub(in crate::compress) enum CellKind {
     Nested,
 }
 
-/// A number of a column: its value, and its text in the source.
+/// A number in a column: its value, and its text in the source.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extreme<'a> {
     number: f64,
     pub(super) source: &'a str,
 }
 
-/// A cell that occurs, where it first did, and how often.
+/// A cell's value, the row of its first occurrence, and its count.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Category<'a> {
     pub(super) cell: (CellKind, &'a str),
@@ -45,10 +45,10 @@ pub(super) struct Category<'a> {
     pub(super) count: usize,
 }
 
-/// A column, and what is known of its cells.
+/// A column, and the facts about its cells.
 #[derive(Debug)]
 pub(in crate::compress) struct Column<'a> {
-    /// Its name as it is in the source.
+    /// Its name in the source.
     pub(in crate::compress) name: &'a str,
     pub(super) filled: usize,
     pub(super) kinds: [usize; 4],
@@ -59,11 +59,11 @@ pub(in crate::compress) struct Column<'a> {
     pub(super) times: usize,
     pub(super) earliest: &'a str,
     pub(super) latest: &'a str,
-    /// Empty once there are too many.
+    /// Empty if there are too many.
     pub(super) categories: Vec<Category<'a>>,
     has_categories: bool,
     last: usize,
-    /// The end of a span that the column holds, and its times.
+    /// Which end of a span the column holds, and its times.
     pub(super) edge: Option<Edge>,
     pub(super) moments: Vec<(u32, Moment)>,
 }
@@ -89,7 +89,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The cell that every row has, if there is one.
+    /// Returns the value that every row has, if there is one.
     pub(in crate::compress) fn constant(&self, rows: usize) -> Option<&'a str> {
         match self.categories[..] {
             [only] if only.count == rows && rows > 1 => Some(only.cell.1),
@@ -153,7 +153,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The numbers at these hundredths of their order, by nearest rank. O(numbers).
+    /// Returns the numbers at these percentiles, by nearest rank. O(numbers).
     pub(super) fn percentiles<const N: usize>(&self, hundredths: [usize; N]) -> [f64; N] {
         let mut numbers: Vec<f64> = self.numbers.iter().map(|(_, number)| *number).collect();
         hundredths.map(|part| {
@@ -162,7 +162,7 @@ impl<'a> Column<'a> {
         })
     }
 
-    /// The rows of the numbers that are farthest beyond the fences.
+    /// Returns the rows of the numbers that are farthest beyond the fences.
     pub(super) fn outliers(&self) -> Vec<usize> {
         if self.numbers.len() < FEWEST_NUMBERS {
             return Vec::new();
@@ -175,12 +175,12 @@ impl<'a> Column<'a> {
         let mut found: Vec<(u32, f64)> =
             self.numbers.iter().copied().filter(|(_, number)| is_outlier(*number)).collect();
         if is_duration(self.name) {
-            // The longest durations are needed, even if the others are close.
+            // Of durations, the longest are useful even if the others are close.
             found.clone_from(&self.numbers);
         }
         let most = OUTLIERS.min(found.len());
         if most > 0 {
-            // All that is needed of the order is its front.
+            // Only the first ones are needed in order.
             found.select_nth_unstable_by(most - 1, |a, b| beyond(b.1).total_cmp(&beyond(a.1)).then(a.0.cmp(&b.0)));
             found.truncate(most);
         }
@@ -188,14 +188,14 @@ impl<'a> Column<'a> {
         found.into_iter().map(|(row, _)| row as usize).collect()
     }
 
-    /// The first row of each category that few rows have.
+    /// Returns the first row of each rare category.
     pub(super) fn rare(&self, rows: usize) -> impl Iterator<Item = usize> + '_ {
         let telling = self.categories.len() * 4 <= self.filled;
         self.categories.iter().filter(move |category| telling && category.count * RARE < rows).map(|found| found.row)
     }
 }
 
-/// True if a column of this name says how long something took.
+/// True if a column with this name holds durations.
 pub(super) fn is_duration(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["duration", "elapsed", "latency"].iter().any(|word| name.contains(word))

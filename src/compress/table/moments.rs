@@ -1,4 +1,4 @@
-//! The times of rows, and the columns that hold the start or the end of a span.
+//! The times of rows, and the columns that hold the start or end of a span.
 
 /// An end of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,15 +7,15 @@ pub(super) enum Edge {
     End,
 }
 
-/// A time: a number in a unit of its own, or seconds. Whole and part apart, since nanoseconds since 1970 are more than a
-/// double holds.
+/// A time: a number in the column's own unit, or seconds. The integer part and the fraction are separate, because
+/// nanoseconds since 1970 do not fit into a double.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::compress) struct Moment {
     whole: i64,
     part: f64,
 }
 
-/// Returns the end of a span that a column name names, and the rest of the name: `start_time`, `endTimeUnixNano`.
+/// Returns which end of a span a column name means, and the rest of the name: `start_time`, `endTimeUnixNano`.
 pub(super) fn edge(name: &str) -> Option<(Edge, String)> {
     const STARTS: [&str; 4] = ["started", "start", "begin", "began"];
     const ENDS: [&str; 5] = ["ended", "end", "finished", "finish", "stop"];
@@ -27,9 +27,9 @@ pub(super) fn edge(name: &str) -> Option<(Edge, String)> {
 }
 
 impl Moment {
-    /// Reads a number or a time of ISO 8601.
+    /// Reads a number, or a time in ISO 8601.
     pub(in crate::compress) fn of(cell: &str) -> Option<Moment> {
-        /// Beyond, a double has no fractions.
+        /// A larger double has no fraction.
         const MOST: f64 = 9.0e15;
         if let Ok(whole) = cell.parse() {
             return Some(Moment { whole, part: 0.0 });
@@ -42,7 +42,7 @@ impl Moment {
         (number.abs() < MOST).then(|| Moment { whole: number.trunc() as i64, part: number.fract() })
     }
 
-    /// The time from this moment to `end`.
+    /// Returns the time from this moment to `end`.
     pub(in crate::compress) fn until(self, end: Moment) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "a span is short")]
         let whole = end.whole.checked_sub(self.whole)? as f64;
@@ -50,7 +50,7 @@ impl Moment {
     }
 }
 
-/// `2026-11-21T09:26:53.589793Z` as seconds, with any offset or none.
+/// Reads `2026-11-21T09:26:53.589793Z` as seconds, with or without an offset.
 fn iso(text: &str) -> Option<Moment> {
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
     let days = days(number(0, 4)?, number(5, 7)?, number(8, 10)?);
@@ -70,7 +70,8 @@ fn iso(text: &str) -> Option<Moment> {
     Some(Moment { whole: days * 86_400 + seconds - offset * 60, part })
 }
 
-/// Days from 1970-01-01, by Howard Hinnant's `days_from_civil` (<https://howardhinnant.github.io/date_algorithms.html>).
+/// Returns the days since 1970-01-01, by Howard Hinnant's `days_from_civil`
+/// (<https://howardhinnant.github.io/date_algorithms.html>).
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -79,7 +80,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// True if `text` begins as ISO 8601 does: such times sort as text.
+/// True if `text` begins like ISO 8601. Such times sort like text.
 pub(in crate::compress) fn is_time(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() >= 10

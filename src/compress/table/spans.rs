@@ -1,10 +1,10 @@
-//! Computes the durations of rows that have a start and an end, as spans of a trace do.
+//! Computes the durations of rows that have a start and an end, such as spans of a trace.
 
 use super::column::{Column, FEWEST_NUMBERS, is_duration};
 use super::moments::{Edge, edge};
 use crate::compress::series::rounded;
 
-/// The most rows that are shown, the longest durations first.
+/// Number of rows that are shown, longest duration first.
 const LONGEST: usize = 3;
 
 /// The durations of the rows.
@@ -15,8 +15,8 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    /// Returns the spans from a column of starts to a column of ends. `None` if there is no such pair, or if a column
-    /// has the durations.
+    /// Returns the spans between a column of starts and a column of ends. `None` if there is no such pair, or if a
+    /// column already has the durations.
     pub(super) fn of(columns: &[Column<'_>]) -> Option<Spans> {
         if columns.iter().any(|column| is_duration(column.name)) {
             return None;
@@ -36,19 +36,19 @@ impl Spans {
         is_span.then(|| Spans { name: format!("{} - {}", end.name, start.name), lengths })
     }
 
-    /// `end - start: 0.002 to 3.1, median 0.01, p95 0.7, total 14.2`
+    /// Returns `end - start: 0.002 to 3.1, median 0.01, p95 0.7, total 14.2`.
     pub(super) fn summary(&self) -> String {
         let mut lengths: Vec<f64> = self.lengths.iter().map(|(_, length)| *length).collect();
         let total = lengths.iter().sum();
         let [least, median, high, most] = [0, 50, 95, 100].map(|part| {
-            // The nearest rank, so that what is said occurs.
+            // By the nearest rank, so that the figures occur.
             let rank = (lengths.len() - 1) * part / 100;
             rounded(*lengths.select_nth_unstable_by(rank, f64::total_cmp).1)
         });
         format!("{}: {least} to {most}, median {median}, p95 {high}, total {}\n", self.name, rounded(total))
     }
 
-    /// The rows that took longest.
+    /// Returns the rows with the longest durations.
     pub(super) fn longest(&self) -> impl Iterator<Item = usize> {
         let mut lengths = self.lengths.clone();
         lengths.sort_by(|one, two| two.1.total_cmp(&one.1).then(one.0.cmp(&two.0)));

@@ -4,11 +4,11 @@ use super::column::{CellKind, Column, FEWEST_NUMBERS, is_duration};
 use crate::compress::series::rounded;
 use crate::numbers::thousands;
 
-/// The most categories that are named, the most frequent first.
+/// Number of categories that are named, most frequent first.
 const NAMED: usize = 8;
 
 impl Column<'_> {
-    /// Describes the column in one line; `None` if its rows say as much.
+    /// Describes the column in one line; `None` if that says no more than its rows.
     pub(super) fn summary(&self, rows: usize) -> Option<String> {
         let name = self.name;
         if let Some(constant) = self.constant(rows) {
@@ -25,7 +25,7 @@ impl Column<'_> {
         if self.filled > 0 && self.times == self.filled && self.earliest != self.latest {
             return Some(format!("{name}: time, {} to {}{holes}\n", self.earliest, self.latest));
         }
-        // Categories that are as many as rows say nothing.
+        // Categories say nothing if there are nearly as many as rows.
         if !self.categories.is_empty() && self.categories.len() * 2 <= self.filled {
             return Some(format!("{name}: {}{holes}\n", self.named()));
         }
@@ -40,7 +40,7 @@ impl Column<'_> {
         Some(format!("{name}: {}{holes}\n", kinds.join(" or ")))
     }
 
-    /// True if each number is above the one before, as of ids.
+    /// True if each number is larger than the one before, as ids are.
     fn is_rising(&self) -> bool {
         self.numbers.windows(2).all(|pair| pair[0].1 < pair[1].1)
     }
@@ -75,7 +75,7 @@ impl Column<'_> {
     }
 }
 
-/// A cell in a sentence: quoted where it could be taken for more of it.
+/// Returns a cell for use in a sentence, in quotes if it could be mistaken for more of the sentence.
 fn quoted(cell: &str) -> String {
     if cell.is_empty() || cell.contains([' ', ',', '(']) { format!("\"{cell}\"") } else { cell.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! `go test -v`: what a test prints is between its `=== RUN` and its `--- FAIL`.
+//! `go test -v`: a test's output is between its `=== RUN` and its `--- FAIL`.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use foldhash::fast::RandomState;
 use super::super::outline::Rank;
 use super::super::ranked::{RankedLines, Reports};
 
-/// Lines of a panic that are kept: its message, and where it came from.
+/// Number of lines of a panic that are kept: its message and its origin.
 const PANIC: usize = 40;
 
-/// Marks what go printed.
+/// Ranks the lines that go printed.
 pub(super) fn mark(run: &mut RankedLines<'_>) {
     let mut printed: HashMap<&str, Vec<usize>, RandomState> = HashMap::default();
     let (mut current, mut in_failure, mut panic) = ("", false, 0);
@@ -52,12 +52,12 @@ pub(super) fn mark(run: &mut RankedLines<'_>) {
     }
 }
 
-/// The name of the test that ended so.
+/// Returns the name of the test on a line with this outcome.
 fn result<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     line.trim_start().strip_prefix(word)?.split(' ').next()
 }
 
-/// `ok  example.com/a  0.01s`, `FAIL  example.com/b  0.02s`, with tabs between.
+/// True for `ok  example.com/a  0.01s` and `FAIL  example.com/b  0.02s`, with tabs in between.
 fn is_package(line: &str) -> bool {
     ["ok  \t", "FAIL\t", "?   \t", "---\t"].iter().any(|start| line.starts_with(start)) || line == "FAIL"
 }

@@ -1,4 +1,4 @@
-//! `go test -json`: an event a line. What failing tests printed is shown as they printed it.
+//! `go test -json`: an event on each line. The output of failing tests is shown as they printed it.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -31,7 +31,7 @@ fn event(line: &str) -> Option<Event<'_>> {
     line.starts_with('{').then(|| serde_json::from_str(line).ok()).flatten()
 }
 
-/// True if most lines are events of a run.
+/// True if most lines are events of a test run.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     sample.share(|line| line.starts_with('{') && line.contains("\"Action\":\"") && line.contains("\"Package\":\""))
         >= EVENTS

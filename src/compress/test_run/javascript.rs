@@ -1,4 +1,4 @@
-//! jest, vitest, mocha and node: failures under `●`, `FAIL` or a number, values after `Expected` and `Received`.
+//! jest, vitest, mocha and node: failures follow `●`, `FAIL` or a number, and values follow `Expected` and `Received`.
 
 use super::super::outline::Rank;
 use super::super::ranked::{RankedLines, Reports};
@@ -24,7 +24,7 @@ pub(super) fn mark(run: &mut RankedLines<'_>) {
         } else if trimmed.starts_with("console.") || status(line).is_some_and(|(status, _)| status != Status::Failed) {
             in_failure = false;
         } else if in_failure {
-            // The end of the block of a TAP result.
+            // The end of a TAP result's block.
             in_failure = line != "  ...";
             let is_value = ["Expected", "Received", "- ", "+ ", "> "].iter().any(|start| trimmed.starts_with(start));
             let is_frame =
@@ -38,7 +38,7 @@ pub(super) fn mark(run: &mut RankedLines<'_>) {
     }
 }
 
-/// `  ● adds › numbers`, ` FAIL  src/a.test.ts > adds`
+/// True for `  ● adds › numbers` and ` FAIL  src/a.test.ts > adds`.
 fn is_failure(line: &str, trimmed: &str) -> bool {
     trimmed.starts_with("● ") && !trimmed.starts_with("● Console")
         || trimmed.starts_with("not ok ")

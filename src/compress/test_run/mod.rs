@@ -1,7 +1,7 @@
-//! Runs of tests: pytest, unittest, `cargo test`, `go test`, jest, vitest, TAP. What failed is kept, what passed is
-//! counted.
+//! Test runs: pytest, unittest, `cargo test`, `go test`, jest, vitest, TAP. Failures are kept, and passes are counted.
 //!
-//! A run may hold the output of several frameworks, so each marks the lines that it knows, one after the other.
+//! A run may hold the output of several frameworks, so each framework's module ranks the lines that it knows, one after
+//! the other.
 
 mod go;
 mod go_json;
@@ -17,24 +17,24 @@ use super::outline::{Outline, Rank};
 use super::ranked::{RankedLines, Reports};
 use super::sample::Sample;
 
-/// Without another sign of a test run: the least percentage of lines with the outcome of a test.
+/// The least percentage of lines with the outcome of a test, if there is no other sign of a test run.
 const STATUSES: usize = 50;
 
-/// At least this many passes in a row in one file are counted in their own line.
+/// At least this many consecutive passes in one file are counted on a line of their own.
 const COUNTED_RUN: usize = 8;
 
-/// No more such lines are essential: they are as many as there are files.
+/// Number of such lines that are essential. There may be one for each file.
 const COUNTED_RUNS: usize = 60;
 
-/// Tests skipped or expected to fail that are essential, for their reasons.
+/// Number of skipped or expected failures that are essential, for their reasons.
 const SKIPPED: usize = 5;
 
-/// True if a line is of the kind that only test runs print, or if most lines have the outcome of a test.
+/// True if a line is one that only test runs print, or if most lines have the outcome of a test.
 pub(super) fn claims(sample: &Sample<'_>) -> bool {
     go_json::claims(sample) || sample.any(is_sign) || sample.share(|line| status(line).is_some()) >= STATUSES
 }
 
-/// Lines that only runs of tests have.
+/// True for lines that only test runs print.
 fn is_sign(line: &str) -> bool {
     let line = line.trim();
     let is_pytest = line.starts_with('=')
@@ -55,7 +55,7 @@ fn is_sign(line: &str) -> bool {
         || line.starts_with("TAP version ")
 }
 
-/// The run, failures first. O(length).
+/// Splits the run into pieces, failures first. O(length).
 pub(super) fn outline(text: &str) -> Outline<'_> {
     if let Some(outline) = go_json::outline(text) {
         return outline;
@@ -70,7 +70,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     run.outline()
 }
 
-/// Counts what passed, for all and for each file, and keeps what failed.
+/// Counts the passes, in all and for each file, and keeps the failures.
 fn mark_statuses(run: &mut RankedLines<'_>) {
     let statuses: Vec<(usize, Status, &str)> = (0..run.len())
         .filter_map(|index| status(run.line(index)).map(|(status, group)| (index, status, group)))
@@ -88,7 +88,7 @@ fn mark_statuses(run: &mut RankedLines<'_>) {
                 run.set(*index, if counts.aside() <= SKIPPED { Rank::Sample } else { Rank::Ordinary });
                 run.reports(*index, Reports::Nothing);
             }
-            // The failure itself is in a section of its own, which comes first.
+            // The failure itself is in a section of its own, which ranks higher.
             Status::Failed => {
                 run.set(*index, Rank::Key);
                 run.reports(*index, Reports::Failure);

@@ -1,4 +1,4 @@
-//! pytest: sections between rules of `=`, failures between rules of `_`, captured output after rules of `-`.
+//! pytest: sections follow rules of `=`, failures follow rules of `_`, and captured output follows rules of `-`.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,22 +8,23 @@ use foldhash::fast::RandomState;
 use super::super::outline::Rank;
 use super::super::ranked::{RankedLines, shape};
 
-/// Lines of captured output that are essential, at its front and at its end: what led to the failure is last.
+/// Number of lines of captured output that are essential, at its beginning and its end. The cause of the failure is
+/// last.
 const CAPTURED: usize = 10;
 
-/// Lines after the words `test session starts` that say what runs.
+/// Number of lines after `test session starts` that describe the run.
 const PREAMBLE: usize = 10;
 
-/// Lines of a section about skips, durations or coverage that are essential.
+/// Number of essential lines of a section about skips, durations or coverage.
 const REPORTED: usize = 10;
 
-/// The most failures with similar assertions that are kept whole. They may have different causes.
+/// Number of failures with similar assertions that are kept whole. They may have different causes.
 const ALIKE: usize = 3;
 
-/// Lines of an assertion that come before everything else: what differs, without the whole of both sides.
+/// Number of lines of an assertion that come first: the difference, without the whole of both sides.
 const ASSERTION: usize = 6;
 
-/// The section that a line is in.
+/// The section of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Section {
     /// Before the first rule, or in the list of tests.
@@ -31,11 +32,11 @@ enum Section {
     Failures,
     Warnings,
     Summary,
-    /// Coverage, durations, output of passes.
+    /// Coverage, durations, output of passing tests.
     Report,
 }
 
-/// True if a rule of `=` is the last line: `=== 3 failed, 20 passed in 1.20s ===`.
+/// True for the last line of a run: `=== 3 failed, 20 passed in 1.20s ===`.
 pub(super) fn is_final(line: &str) -> bool {
     let line = line.trim_matches(['=', ' ']);
     line.split_once(" in ").is_some_and(|(counts, time)| {
@@ -46,7 +47,7 @@ pub(super) fn is_final(line: &str) -> bool {
     })
 }
 
-/// Marks what pytest printed.
+/// Ranks the lines that pytest printed.
 pub(super) fn mark(run: &mut RankedLines<'_>) {
     let mut section = Section::Run;
     let mut start = 0;
@@ -72,12 +73,12 @@ pub(super) fn mark(run: &mut RankedLines<'_>) {
     mark_section(run, section, start..run.len(), &mut kinds);
 }
 
-/// The last line of `-q`, which has no rule around it.
+/// True for the last line of a run with `-q`, which is not between rules.
 fn is_plain_final(line: &str) -> bool {
     line.starts_with(|c: char| c.is_ascii_digit()) && is_final(line)
 }
 
-/// The title between two rules: `=== FAILURES ===`.
+/// Returns the title between two rules: `=== FAILURES ===`.
 fn title(line: &str, rule: char) -> Option<&str> {
     let line = line.trim_end();
     let inner = line.strip_prefix(rule)?.trim_start_matches(rule).strip_prefix(' ')?;
@@ -88,7 +89,7 @@ fn title(line: &str, rule: char) -> Option<&str> {
 /// Counts each kind of assertion or warning.
 type Kinds = HashMap<u64, usize, RandomState>;
 
-/// Returns the number of lines like `line` so far, this one included.
+/// Counts the lines like `line` so far, including this one.
 fn turn(kinds: &mut Kinds, line: &str) -> usize {
     let turns = kinds.entry(shape(line)).or_default();
     *turns += 1;
@@ -123,7 +124,7 @@ fn mark_section(run: &mut RankedLines<'_>, section: Section, lines: Range<usize>
     }
 }
 
-/// The failures, each from its rule of `_` to the next. Of many with assertions alike, only the
+/// Ranks the failures, each from its rule of `_` to the next. Of many failures with similar assertions, only the
 /// assertions are kept.
 fn mark_failures(run: &mut RankedLines<'_>, lines: Range<usize>, kinds: &mut Kinds) {
     let starts: Vec<usize> = lines.clone().filter(|index| title(run.line(*index), '_').is_some()).collect();
@@ -147,7 +148,7 @@ fn mark_failures(run: &mut RankedLines<'_>, lines: Range<usize>, kinds: &mut Kin
     }
 }
 
-/// `----- Captured stdout call -----`
+/// True for `----- Captured stdout call -----`.
 fn is_captured(line: &str) -> bool {
     title(line, '-').is_some_and(|title| title.starts_with("Captured "))
 }
@@ -161,7 +162,7 @@ fn mark_captured(run: &mut RankedLines<'_>, lines: Range<usize>) {
     }
 }
 
-/// Warnings are in blocks: where, then what. The first of each kind is kept with the first place.
+/// Ranks warnings. A block has places, then the warning. The first of each kind is kept with its first place.
 fn mark_warnings(run: &mut RankedLines<'_>, lines: Range<usize>, kinds: &mut Kinds) {
     let mut is_first = true;
     for index in lines {

@@ -1,15 +1,15 @@
-//! `cargo test`: what failing tests printed is under `---- name stdout ----`.
+//! `cargo test`: the output of a failing test follows `---- name stdout ----`.
 
 use super::super::outline::Rank;
 use super::super::ranked::RankedLines;
 
-/// Lines after the place of a panic that hold its message.
+/// Number of lines after the place of a panic that hold its message.
 const MESSAGE: usize = 1;
 
-/// Other lines of a failing test that are kept at the front and at the end of its output.
+/// Number of other lines that are kept at the beginning and at the end of a failing test's output.
 const OUTPUT: usize = 20;
 
-/// Marks what cargo and libtest printed.
+/// Ranks the lines that cargo and libtest printed.
 pub(super) fn mark(run: &mut RankedLines<'_>) {
     let mut index = 0;
     while index < run.len() {
@@ -31,7 +31,7 @@ pub(super) fn mark(run: &mut RankedLines<'_>) {
     }
 }
 
-/// `---- tests::adds stdout ----`
+/// True for `---- tests::adds stdout ----`.
 fn is_output(line: &str) -> bool {
     line.starts_with("---- ") && (line.ends_with(" stdout ----") || line.ends_with(" stderr ----"))
 }
@@ -40,14 +40,14 @@ fn ends(line: &str) -> bool {
     line == "failures:" || line.starts_with("test result: ") || is_output(line)
 }
 
-/// `     Running tests/wire.rs (target/debug/deps/wire-0123)`
+/// True for `     Running tests/wire.rs (target/debug/deps/wire-0123)`.
 fn is_target(line: &str) -> bool {
     line.starts_with("     Running ") || line.starts_with("   Doc-tests ")
 }
 
 fn mark_output(run: &mut RankedLines<'_>, start: usize, end: usize) {
     let panic = (start..end).find(|at| run.line(*at).starts_with("thread '") && run.line(*at).contains("panicked at"));
-    // The line of the panic names the test as well.
+    // The line of the panic also names the test.
     run.raise(start, if panic.is_some() { Rank::Failure } else { Rank::Alarm });
     for index in start..end {
         let line = run.line(index);

@@ -10,7 +10,7 @@ pub(super) enum Status {
     Passed,
     /// Skipped or ignored.
     Skipped,
-    /// Failed as it was expected to, or passed though it was not: as pytest names these.
+    /// Failed as expected, or passed unexpectedly, as pytest reports it.
     Xfailed,
     Xpassed,
     Failed,
@@ -37,7 +37,7 @@ impl Counts {
         *self.of_mut(status) += 1;
     }
 
-    /// The number of tests that neither passed nor failed.
+    /// Returns the number of tests that neither passed nor failed.
     pub(super) fn aside(&self) -> usize {
         self.skipped + self.xfailed + self.xpassed
     }
@@ -80,7 +80,8 @@ pub(super) fn status(line: &str) -> Option<(Status, &str)> {
         b'[' => xdist(trimmed),
         0xe2 | 0xc3 => symbol_status(trimmed),
         b'o' | b'n' if trimmed.starts_with("ok ") || trimmed.starts_with("not ok ") => tap(trimmed),
-        // Most lines of a run end in the word or the share, which is cheaper to see than what is in front.
+        // Most lines of a run end in the outcome or the percentage. Checking the end is cheaper than checking the
+        // beginning.
         _ => match line.as_bytes()[line.len() - 1] {
             b'%' | b':' | b';' | b'{' | b'}' => None,
             b']' => pytest(line),
@@ -89,14 +90,14 @@ pub(super) fn status(line: &str) -> Option<(Status, &str)> {
     }
 }
 
-/// `tests/test_a.py::test_b[1] PASSED   [ 12%]`
+/// Reads `tests/test_a.py::test_b[1] PASSED   [ 12%]`.
 fn pytest(line: &str) -> Option<(Status, &str)> {
     let rest = match line.strip_suffix("%]") {
         Some(_) => line[..line.rfind('[')?].trim_end(),
         None => line,
     };
     let word = if rest.ends_with(')') {
-        // The reason of a skip is after it, in parentheses.
+        // The reason of a skip follows in parentheses.
         let at = rest.find(" (")?;
         rest[..at].rsplit(' ').next()?
     } else {
@@ -118,7 +119,7 @@ fn pytest_word(word: &str) -> Option<Status> {
     }
 }
 
-/// `[gw1] [ 12%] PASSED tests/test_a.py::test_b`
+/// Reads `[gw1] [ 12%] PASSED tests/test_a.py::test_b`.
 fn xdist(line: &str) -> Option<(Status, &str)> {
     let rest = line.strip_prefix("[gw")?.split_once("] ")?.1.trim_start();
     let rest = rest.strip_prefix('[').and_then(|rest| rest.split_once("] ")).map_or(rest, |(_, rest)| rest);
@@ -126,7 +127,7 @@ fn xdist(line: &str) -> Option<(Status, &str)> {
     Some((pytest_word(word)?, id.split("::").next().unwrap_or(id)))
 }
 
-/// `test a::b ... ok` of cargo, `test_b (a.C.test_b) ... ok` of unittest.
+/// Reads `test a::b ... ok` of cargo, and `test_b (a.C.test_b) ... ok` of unittest.
 fn dotted(line: &str) -> Option<(Status, &str)> {
     let at = line.rfind(" ... ")?;
     let (name, word) = (&line[..at], line[at..].trim_start_matches([' ', '.']));
@@ -144,7 +145,7 @@ fn dotted(line: &str) -> Option<(Status, &str)> {
     Some((status, class.split(')').next().unwrap_or(class)))
 }
 
-/// `--- PASS: TestA (0.00s)`
+/// Reads `--- PASS: TestA (0.00s)`.
 fn go(line: &str) -> Option<(Status, &str)> {
     let status = match line.strip_prefix("--- ")?.split_once(": ")?.0 {
         "PASS" => Status::Passed,
@@ -155,7 +156,7 @@ fn go(line: &str) -> Option<(Status, &str)> {
     Some((status, ""))
 }
 
-/// `✓ adds (3 ms)` of jest, vitest, mocha and node.
+/// Reads `✓ adds (3 ms)` of jest, vitest, mocha and node.
 fn symbol_status(line: &str) -> Option<(Status, &str)> {
     let mark = line.chars().next()?;
     let status = match mark {
@@ -167,7 +168,7 @@ fn symbol_status(line: &str) -> Option<(Status, &str)> {
     line[mark.len_utf8()..].starts_with(' ').then_some((status, ""))
 }
 
-/// `ok 12 - adds`, `not ok 13 - adds # TODO`
+/// Reads `ok 12 - adds` and `not ok 13 - adds # TODO`.
 fn tap(line: &str) -> Option<(Status, &str)> {
     let (rest, status) = match line.strip_prefix("not ok ") {
         Some(rest) => (rest, Status::Failed),

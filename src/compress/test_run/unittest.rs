@@ -3,10 +3,10 @@
 use super::super::outline::Rank;
 use super::super::ranked::RankedLines;
 
-/// A rule is this long.
+/// Length of a rule.
 const RULE: usize = 70;
 
-/// Marks what unittest printed.
+/// Ranks the lines that unittest printed.
 pub(super) fn mark(run: &mut RankedLines<'_>) {
     let mut in_failure = false;
     for index in 0..run.len() {

@@ -1,6 +1,6 @@
 //! One frame of a stack: its function, and the origin of its code.
 
-/// The origin of the code of a frame.
+/// The origin of a frame's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Origin {
     Application,
@@ -10,14 +10,14 @@ pub(super) enum Origin {
 /// A frame.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame<'a> {
-    /// The text that is the same for each call of the function at the same place.
+    /// The part of the text that is the same for each call of the function at this place.
     pub name: &'a str,
     pub origin: Origin,
-    /// The beginning of the lines under a frame that belong to it.
+    /// The beginning of further lines that belong to the frame.
     pub under: &'static str,
 }
 
-/// Reads a line that begins a frame.
+/// Reads the first line of a frame.
 pub(super) fn frame(line: &str) -> Option<Frame<'_>> {
     let body = line.trim_start();
     match body.as_bytes().first()? {
@@ -33,13 +33,13 @@ fn new_frame<'a>(name: &'a str, origin: Origin, under: &'static str) -> Frame<'a
     Frame { name, origin, under }
 }
 
-/// `  File "/app/a.py", line 3, in run`, with the code under it.
+/// Reads `  File "/app/a.py", line 3, in run`, which is followed by the code.
 fn python<'a>(line: &str, body: &'a str) -> Option<Frame<'a>> {
     let path = body.strip_prefix("File \"")?.split('"').next()?;
     (line.len() > body.len() && body.contains("\", line ")).then(|| new_frame(body, origin_of_place(path), "    "))
 }
 
-/// `at com.example.A.run(A.java:3)`, `at run (/app/a.js:3:5)`, `at App.A.Run() in /app/A.cs:line 3`
+/// Reads `at com.example.A.run(A.java:3)`, `at run (/app/a.js:3:5)` and `at App.A.Run() in /app/A.cs:line 3`.
 fn at<'a>(line: &str, body: &'a str) -> Option<Frame<'a>> {
     const LIBRARIES: [&str; 22] = [
         "java.",
@@ -75,13 +75,13 @@ fn at<'a>(line: &str, body: &'a str) -> Option<Frame<'a>> {
     Some(new_frame(name, origin, "             at "))
 }
 
-/// `... 23 more`
+/// Reads `... 23 more`.
 fn java_more<'a>(line: &str, body: &'a str) -> Option<Frame<'a>> {
     let is_more = body.starts_with("... ") && (body.ends_with(" more") || body.ends_with(" common frames omitted"));
     (is_more && line.len() > body.len()).then(|| new_frame(body, Origin::Library, "\0"))
 }
 
-/// `  12: core::panicking::panic`, with `             at /rustc/...` under it.
+/// Reads `  12: core::panicking::panic`, which is followed by `             at /rustc/...`.
 fn rust<'a>(line: &str, body: &'a str) -> Option<Frame<'a>> {
     const LIBRARIES: [&str; 12] = [
         "core::",
@@ -108,7 +108,7 @@ fn rust<'a>(line: &str, body: &'a str) -> Option<Frame<'a>> {
         .then(|| new_frame(name, if is_library { Origin::Library } else { Origin::Application }, "             at "))
 }
 
-/// `main.run(0xc000012345, 0x3)`, and under it a tab and `/app/main.go:12 +0x1d`.
+/// Reads `main.run(0xc000012345, 0x3)`, which is followed by a tab and `/app/main.go:12 +0x1d`.
 fn go(line: &str) -> Option<Frame<'_>> {
     const LIBRARIES: [&str; 10] = [
         "runtime.",
@@ -155,7 +155,7 @@ pub(super) fn origin_of_place(place: &str) -> Origin {
     if LIBRARIES.iter().any(|library| place.contains(library)) { Origin::Library } else { Origin::Application }
 }
 
-/// The state in `goroutine 12 [chan receive, 3 minutes]:`.
+/// Returns the state in `goroutine 12 [chan receive, 3 minutes]:`.
 pub(super) fn goroutine(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("goroutine ")?;
     let state = rest.split_once('[')?.1.strip_suffix("]:")?;

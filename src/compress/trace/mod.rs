@@ -1,5 +1,5 @@
-//! Stack traces: Python, Java, JavaScript, Go, Rust, C#. Messages and the frames of the application first; frames of
-//! libraries are counted, repeated ones too.
+//! Stack traces: Python, Java, JavaScript, Go, Rust, C#. Keeps messages and the application's frames first, and counts
+//! frames of libraries and repeated frames.
 
 mod frame;
 mod repeated;
@@ -20,13 +20,13 @@ use crate::numbers::thousands;
 /// The least percentage of lines that are frames or the code in them.
 const FRAMES: usize = 60;
 
-/// Frames of the application in one stack that are essential, at its front and at its end.
+/// Number of the application's frames in one stack that are essential, at its beginning and its end.
 const OWN: usize = 12;
 
-/// Frames in a row that may repeat together: recursion goes through a few functions.
+/// Maximum number of frames that repeat together. Recursion goes through a few functions.
 const LONGEST_CYCLE: usize = 8;
 
-/// Frames that repeat fewer times are shown as they are.
+/// Frames that repeat less often are shown as they are.
 const LEAST_CYCLES: usize = 2;
 
 /// True if most lines are frames.
@@ -35,20 +35,20 @@ pub(super) fn claims(sample: &Sample<'_>) -> bool {
     let mut hits = 0;
     for line in &sample.lines {
         let is_frame = frame(line).is_some();
-        // The code of a frame is under it, indented.
+        // The code of a frame follows it, indented.
         hits += usize::from(is_frame || was_frame && line.starts_with([' ', '\t']) || goroutine(line).is_some());
         was_frame = is_frame;
     }
     hits * 100 >= FRAMES * sample.lines.len().max(1) && sample.any(|line| frame(line).is_some())
 }
 
-/// A frame with the lines of code that are under it.
+/// A frame, and the number of its further lines.
 struct PlacedFrame<'a> {
     lines: Range<usize>,
     frame: Frame<'a>,
 }
 
-/// The traces as pieces. O(length).
+/// Splits the traces into pieces. O(length).
 pub(super) fn outline(text: &str) -> Outline<'_> {
     let mut trace = RankedLines::of(text, Reports::ByWords);
     let mut seen: HashMap<u64, usize, RandomState> = HashMap::default();
@@ -85,7 +85,7 @@ pub(super) fn outline(text: &str) -> Outline<'_> {
     trace.outline()
 }
 
-/// The frames from `start` on, one after the other.
+/// Returns the consecutive frames from `start` on.
 fn read_stack<'a>(trace: &RankedLines<'a>, start: usize) -> Vec<PlacedFrame<'a>> {
     let mut stack: Vec<PlacedFrame<'a>> = Vec::new();
     let mut index = start;
@@ -93,7 +93,7 @@ fn read_stack<'a>(trace: &RankedLines<'a>, start: usize) -> Vec<PlacedFrame<'a>>
         if let Some(frame) = frame(trace.line(index)) {
             stack.push(PlacedFrame { lines: index..index + 1, frame });
         } else if let Some(last) = stack.last_mut().filter(|last| trace.line(index).starts_with(last.frame.under)) {
-            // The path may show whose code it is if the name does not.
+            // The path may show the origin of the code if the name does not.
             last.frame.origin = last.frame.origin.max(frame::origin_of_place(trace.line(index)));
             last.lines.end = index + 1;
         } else {
@@ -104,14 +104,14 @@ fn read_stack<'a>(trace: &RankedLines<'a>, start: usize) -> Vec<PlacedFrame<'a>>
     stack
 }
 
-/// Returns a hash of a stack: the state of the goroutine and the frames, without numbers.
+/// Returns a hash of a stack: the goroutine's state and the frames, without numbers.
 fn key(trace: &RankedLines<'_>, title: Option<usize>, stack: &[PlacedFrame<'_>]) -> u64 {
     let state = title.and_then(|index| goroutine(trace.line(index))).unwrap_or_default();
     let frames: String = stack.iter().map(|placed| placed.frame.name).collect();
     shape(&format!("{state} {frames}"))
 }
 
-/// Marks the lines between stacks. A message is kept whole; one like an earlier one counts as a failure only.
+/// Ranks the lines between stacks. A message is kept whole. A message like an earlier one only counts as a failure.
 fn mark_message(trace: &mut RankedLines<'_>, lines: Range<usize>, seen: &mut HashMap<u64, usize, RandomState>) {
     for index in lines {
         let line = trace.line(index);
@@ -135,7 +135,7 @@ fn mark_message(trace: &mut RankedLines<'_>, lines: Range<usize>, seen: &mut Has
     }
 }
 
-/// The frames of the application, those of libraries counted, those that repeat counted too.
+/// Ranks the application's frames, and counts frames of libraries and repeated frames.
 fn mark_stack(trace: &mut RankedLines<'_>, stack: &[PlacedFrame<'_>]) {
     let mut repeated = vec![false; stack.len()];
     let mut at = 0;
@@ -175,7 +175,7 @@ fn mark_stack(trace: &mut RankedLines<'_>, stack: &[PlacedFrame<'_>]) {
             trace.reports(index, Reports::Nothing);
         }
     }
-    // If all frames are from libraries, the innermost says the most.
+    // If all frames are from libraries, the innermost frame says most.
     if own.is_empty()
         && let Some(first) = rest.first()
     {

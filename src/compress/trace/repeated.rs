@@ -1,4 +1,4 @@
-//! Stacks inside of other text, such as a log: one that was seen before is folded into a line.
+//! Stacks inside other text, such as a log. A stack that appeared before is folded into one line.
 
 use std::collections::HashSet;
 
@@ -12,32 +12,32 @@ use crate::numbers::thousands;
 /// Fewer lines are shown as they are.
 const LEAST: usize = 3;
 
-/// The stacks of a text, while its lines are read one by one.
+/// Finds the stacks of a text as its lines are read one by one.
 #[derive(Debug, Default)]
 pub(in crate::compress) struct Stacks {
     open: Option<OpenFailure>,
     seen: HashSet<u64, RandomState>,
 }
 
-/// The lines after a failure that are being read.
+/// The lines after a failure, while they are read.
 #[derive(Debug)]
 struct OpenFailure {
     first_piece: usize,
     start: usize,
     lines: usize,
     frames: usize,
-    /// The shapes of the lines.
+    /// A hash of the lines' shapes.
     key: u64,
 }
 
 impl Stacks {
-    /// True if the line before belongs to what may be a stack.
+    /// True if the previous line belongs to a possible stack.
     pub(in crate::compress) fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// Takes the line at `start`, before its pieces are added to `outline`. Lines that differ in numbers only have one
-    /// `shape`. O(line).
+    /// Adds the line at `start`, before its pieces are added to `outline`. Lines that differ only in numbers have the
+    /// same `shape`. O(line).
     pub(in crate::compress) fn add(&mut self, outline: &Outline<'_>, line: &str, start: usize, shape: usize) {
         let first_piece = outline.pieces.len();
         let open = self.open.get_or_insert(OpenFailure { first_piece, start, lines: 0, frames: 0, key: 0 });
@@ -46,7 +46,7 @@ impl Stacks {
         open.key = xxh3_64_with_seed(&shape.to_le_bytes(), open.key);
     }
 
-    /// Folds the pieces of the stack that ends at `end` into one if the same stack was seen before.
+    /// Ends the stack at `end`. If the same stack appeared before, its pieces are folded into one.
     pub(in crate::compress) fn end(&mut self, outline: &mut Outline<'_>, end: usize) {
         let Some(open) = self.open.take() else { return };
         if open.lines < LEAST || open.frames == 0 || self.seen.insert(open.key) {

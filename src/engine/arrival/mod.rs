@@ -1,5 +1,5 @@
-//! Shortens a tool result as it arrives, before it enters the history: the cheapest compaction, because no cached
-//! prefix changes.
+//! Shortens a tool result as it arrives, before it enters the history. This is the cheapest compaction, because no
+//! cached prefix changes.
 
 mod shape;
 
@@ -19,33 +19,33 @@ use shape::{OutputPlace, find_output, is_content};
 /// A text of at least this many bytes is counted on its own thread: about a millisecond of work.
 const WORTH_A_THREAD: usize = 128 * 1024;
 
-/// Blocks are looked for so deep: a list of blocks whose items are blocks, in a wrapper, and some more.
+/// Maximum depth at which blocks are searched: a list of blocks whose items are blocks, in a wrapper, and a few more.
 const DEEPEST: usize = 8;
 
 /// The result of shrinking a tool result.
 #[derive(Debug, Clone)]
 pub struct Shrunk<O, T> {
-    /// The result as it enters the history; `None` where all of it may stay unchanged.
+    /// The result to append to the history; `None` if the whole result may stay unchanged.
     pub result: Option<O>,
     /// Content that must be stored first, with its reference.
     pub artifacts: Vec<(Reference, Content<T>)>,
     /// Tokens saved.
     pub saved: usize,
-    /// References in texts that were believed to be marks of ullage, and so left alone.
+    /// References in texts that were accepted as ullage's own, and so left unchanged.
     pub relied_on: Vec<Reference>,
 }
 
 /// Content to be stored.
 #[derive(Debug, Clone)]
 pub enum Content<T> {
-    /// A text of the host.
+    /// Text of the host.
     Text(T),
-    /// Returns a string that is not valid text as its bytes.
+    /// Bytes of a string that is not valid text.
     Raw(Vec<u8>),
 }
 
 impl<T: Deref<Target = str>> Content<T> {
-    /// The bytes to store.
+    /// Returns the bytes to store.
     pub fn as_bytes(&self) -> &[u8] {
         match self {
             Content::Text(text) => text.as_bytes(),
@@ -54,7 +54,7 @@ impl<T: Deref<Target = str>> Content<T> {
     }
 }
 
-/// The kind of text for counting a value.
+/// Returns the kind of text as which a value is counted.
 fn kind_of<N: Build>(value: &N) -> TextKind {
     match value.kind() {
         Kind::Text => TextKind::ToolOutput,
@@ -62,10 +62,10 @@ fn kind_of<N: Build>(value: &N) -> TextKind {
     }
 }
 
-/// The parts taken out of a result so far.
+/// The parts extracted from a result so far.
 struct Extraction<'a, T> {
     tool: &'a str,
-    /// Blocks around what is looked at.
+    /// Number of blocks around the present value.
     depth: usize,
     referring: References<'a>,
     artifacts: Vec<(Reference, Content<T>)>,
@@ -74,13 +74,13 @@ struct Extraction<'a, T> {
 }
 
 impl Engine {
-    /// The result of `tool`, shrunk where the policy's compressor finds a text in it too large. What ullage has shortened or
-    /// retrieved before stays. `salt` and `distrusted` are those of [`super::Ask`].
+    /// Returns the result of `tool`, shrunk if the policy's compressor finds a text in it too large. Text that ullage
+    /// shortened or retrieved before stays unchanged. `salt` and `distrusted` are those of [`super::Ask`].
     ///
-    /// A result is a string, a tool-result block of a wire format, a list of such or of items, or any other JSON-like value.
-    /// Text items are shortened by what they are. A JSON value that is too large becomes a text; outside of a block, where a
-    /// host wants a map, it becomes `{"result": text}`. Pictures and files beside the text stay. Nothing is changed in
-    /// place. O(length).
+    /// A result is a string, a tool-result block of a wire format, a list of blocks or items, or any other JSON-like
+    /// value. Text items are shortened by content type. A JSON value that is too large becomes a text. Outside a block,
+    /// where a host expects a map, it becomes `{"result": text}`. Pictures and files beside the text stay unchanged.
+    /// Nothing is changed in place. O(length).
     ///
     /// # Errors
     /// `Conversation` if a value is nested too deeply.
@@ -134,7 +134,7 @@ impl Engine {
         }
     }
 
-    /// The output of an AI SDK result: what becomes a text says so.
+    /// Shrinks the output of an AI SDK result. An output that becomes a text gets the type of a text.
     fn shrink_typed<N: Build>(
         &self,
         map: &N,
@@ -153,7 +153,7 @@ impl Engine {
         map.with(Key::Output, output.with_all(fields)?).map(Some)
     }
 
-    /// A list of content items, each by itself; any other list becomes a text.
+    /// Shrinks each item of a list of content items; any other list becomes a text.
     fn shrink_list<N: Build>(&self, list: &N, taking: &mut Extraction<'_, N::Text>) -> Result<Option<N::Out>> {
         if is_content(list) {
             return self.shrink_items(list, taking);
@@ -184,13 +184,13 @@ impl Engine {
         if find_output(item).is_some() {
             return self.shrink_map(item, taking);
         }
-        // Bedrock: a JSON item whose text form is shorter becomes a text item.
+        // Bedrock: a JSON item becomes a text item if its text is shorter.
         let Some(json) = item.present(Key::Json) else { return Ok(None) };
         let shrunk = self.shrink_node(&json, TextKind::Json, taking)?;
         shrunk.map(|short| item.map(vec![(Key::Text, item.string(&short))])).transpose()
     }
 
-    /// The text of a node, shrunk: of a string as it is, of anything else as JSON.
+    /// Returns the shrunk text of a node: the text of a string, or any other value as JSON.
     fn shrink_node<N: Build>(
         &self,
         node: &N,
@@ -222,7 +222,7 @@ impl Engine {
         Ok(Some(short))
     }
 
-    /// The text shrunk, and the tokens saved; `None` if it is small, or would get no shorter.
+    /// Returns the shrunk text and the tokens saved; `None` if the text is small, or would not get shorter.
     fn shrink_text(
         &self,
         tool: &str,
@@ -237,7 +237,7 @@ impl Engine {
         }
         let short = || match way {
             Compressor::Content => {
-                // The mark takes its part of what may be left, unless that is hardly more.
+                // The mark is part of the allowed tokens, unless they are hardly more than the mark.
                 let mark = Bounds::of(counter, self.policy.marks).mark;
                 let keep = self.policy.shrink_to.saturating_sub(mark).max(self.policy.shrink_to / 2);
                 shorten(tool, text, keep, counter, referring)

@@ -1,14 +1,14 @@
-//! Finds the output within a tool's return value: a block of a wire format, or all of it.
+//! Finds the output in a tool's return value: a block of a wire format, or the whole value.
 
 use crate::wire::{Key, Kind, Node, only_text};
 
 /// The place of a tool's output in a map.
 pub(super) enum OutputPlace<N> {
-    /// In this field, which is a text, a list of items or any other value.
+    /// This field, which is a text, a list of items or any other value.
     Field(Key, N),
-    /// In a block that is in this field.
+    /// A block in this field.
     Block(Key, N),
-    /// In this value of the AI SDK, which says of itself whether it is text or JSON.
+    /// This value of the AI SDK, which states if it is text or JSON.
     Typed(N),
 }
 
@@ -37,7 +37,7 @@ pub(super) fn find_output<N: Node>(map: &N) -> Option<OutputPlace<N>> {
     only_text(map).map(|(wrapper, text)| OutputPlace::Field(wrapper, text))
 }
 
-/// True if a list holds content items: texts, pictures, files, blocks. Any other list is a value.
+/// True if a list holds content items: texts, pictures, files, blocks. Any other list is a plain value.
 pub(super) fn is_content<N: Node>(list: &N) -> bool {
     list.items().unwrap_or_default().iter().any(is_item)
 }
@@ -78,7 +78,7 @@ fn is_item<N: Node>(item: &N) -> bool {
         return false;
     }
     let is_typed = item.get(Key::Type).and_then(|kind| kind.text()).is_some_and(|kind| TYPES.contains(&&*kind));
-    // Bedrock's items have one field, which says what they are.
+    // Bedrock's items have one field, whose name is the type.
     let is_single = item.field_count() == Some(1) && (item.get(Key::Text).is_some() || item.get(Key::Json).is_some());
     is_typed
         || is_single
