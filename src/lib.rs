@@ -1,13 +1,13 @@
 //! The core of ullage: a context engine for LLM agents.
 //!
-//! A conversation that is about to outgrow its model's window goes in; a [`planner::Plan`] comes out. The plan is a
-//! list of edits. They bring the conversation inside its budget, keep it valid for the provider, and say where
-//! everything that was removed is. The core takes values and returns values: it knows no Python, no network, no clock
-//! and no environment.
+//! A conversation that nearly exceeds its model's window goes in, and a [`planner::Plan`] comes out. The plan is a list
+//! of edits. They bring the conversation inside its budget, keep it valid for the provider, and name the place of
+//! everything that was removed. The core takes values and returns values: it knows no Python, no network, no clock and
+//! no environment.
 //!
 //! This crate is internal. The Python package is the public interface; a module here may change in any release.
 //!
-//! The modules are floors, and a module uses only floors below its own (`tests/core/floors.rs` watches):
+//! The modules are floors, and a module uses only floors below its own (`tests/core/floors.rs` checks it):
 //!
 //! | floor | modules |
 //! |---|---|

@@ -1,6 +1,6 @@
-//! Numbers: as people read them, and parts of them.
+//! Numbers for people, and shares of numbers.
 
-/// A number with thousands separators.
+/// Formats a number with thousands separators.
 pub fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,8 +13,8 @@ pub fn thousands(number: usize) -> String {
     out
 }
 
-/// A part of a number of tokens, rounded down. O(1).
-// Token counts stay far below 2^52, where every whole number is exact.
+/// Returns a share of a number of tokens, rounded down. O(1).
+// Token counts stay far below 2^52, below which integers are exact.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn share(of: usize, part: f64) -> usize {
     (of as f64 * part) as usize

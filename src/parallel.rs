@@ -1,13 +1,13 @@
-//! Shares work among threads, if there is enough of it.
+//! Shares work among threads if there is enough of it.
 
 use std::num::NonZero;
 use std::thread;
 
-/// Threads that one call may use: beyond this, reading the host's messages takes longer than the work shared.
+/// Maximum number of threads for one call. With more, reading the host's messages takes longer than the shared work.
 const MOST_THREADS: usize = 4;
 
-/// `f` of every item, in order. `weight` says how much work an item is; with less than twice `worth_a_thread` of it in
-/// all, or on a machine of one core, everything runs on the calling thread.
+/// Applies `f` to every item, and returns the results in order. `weight` is the work of an item. With less than twice
+/// `worth_a_thread` of it in all, or on one core, everything runs on the calling thread.
 pub fn map<I: Sync, O: Send>(
     items: &[I],
     weight: impl Fn(&I) -> usize,
@@ -16,7 +16,7 @@ pub fn map<I: Sync, O: Send>(
 ) -> Vec<O> {
     let total: usize = items.iter().map(&weight).sum();
     let wanted = (total / worth_a_thread.max(1)).min(MOST_THREADS);
-    // Asked last: the answer is read from files of the system, which takes longer than a small plan.
+    // Checked last, because the answer comes from system files, which takes longer than a small plan.
     let cores = || thread::available_parallelism().map_or(1, NonZero::get);
     let threads = if wanted < 2 { 1 } else { wanted.min(cores()) };
     if threads < 2 {
@@ -31,14 +31,14 @@ pub fn map<I: Sync, O: Send>(
         let workers: Vec<_> = shares.map(|share| scope.spawn(move || run(share))).collect();
         let mut out = run(own);
         for worker in workers {
-            // A worker panics only where `f` does, and then the panic is the caller's.
+            // A worker panics only if `f` does, and then the caller panics too.
             out.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         out
     })
 }
 
-/// `a` and `b`, at the same time if `weight` is at least `worth_a_thread`.
+/// Runs `a` and `b`, in parallel if `weight` is at least `worth_a_thread`.
 pub fn both<A: Send, B>(
     weight: usize,
     worth_a_thread: usize,
@@ -55,7 +55,7 @@ pub fn both<A: Send, B>(
     })
 }
 
-/// `items` cut into runs of about the same weight.
+/// Splits `items` into runs of about the same weight.
 fn shares<I>(items: &[I], weight: impl Fn(&I) -> usize, size: usize) -> Vec<&[I]> {
     let mut shares = Vec::new();
     let (mut start, mut filled) = (0, 0);

@@ -1,17 +1,17 @@
 //! No message is empty and no text is blank.
 //!
-//! Anthropic: "all messages must have non-empty content except for the optional final assistant message" and "text content
-//! blocks must contain non-whitespace text" (<https://docs.anthropic.com/en/api/errors>). Bedrock Converse: "The text field
-//! in the `ContentBlock` object is blank" and "The content field in the `Message` object is empty"
-//! (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html>). OpenAI's specification asks for at
-//! least one part (<https://github.com/openai/openai-python/issues/1812>), and who serves its format says "Each message must
-//! have at least one content element" (<https://github.com/AstrBotDevs/AstrBot/pull/6551>). Gemini: "contents.parts must not
-//! be empty" (<https://ai.google.dev/api/caching#Content>).
+//! Anthropic: "all messages must have non-empty content except for the optional final assistant message" and "text
+//! content blocks must contain non-whitespace text" (<https://docs.anthropic.com/en/api/errors>). Bedrock Converse:
+//! "The text field in the `ContentBlock` object is blank" and "The content field in the `Message` object is empty"
+//! (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html>). OpenAI's specification
+//! requires at least one part (<https://github.com/openai/openai-python/issues/1812>), and a server of its format says
+//! "Each message must have at least one content element" (<https://github.com/AstrBotDevs/AstrBot/pull/6551>). Gemini:
+//! "contents.parts must not be empty" (<https://ai.google.dev/api/caching#Content>).
 
 use super::Violation;
 use crate::message::{Conversation, Part, Text};
 
-/// True if a part is a text that says nothing.
+/// True if a part is a blank text.
 pub fn is_blank<T: Text>(part: &Part<T>) -> bool {
     matches!(part, Part::Text(text) if text.trim().is_empty())
 }

@@ -1,8 +1,8 @@
 //! The rules of providers, and the places where they allow a history to be cut.
 //!
-//! Each rule is a file, with the words of those who make it. `pairs` and `thinking` forbid the cuts that would break a
-//! history, `ties` says what else is bound together, and `roles` says how a gap is closed. The places where one may cut
-//! are what no rule forbids; between two of them lies a *group*, which stays or goes whole.
+//! Each rule is a file that quotes its provider. `pairs` and `thinking` forbid the cuts that would break a history,
+//! `ties` binds other parts together, and `roles` decides how a gap is closed. A history may be cut wherever no rule
+//! forbids it. The messages between two such places are a *group*, which is kept or removed whole.
 
 mod content;
 mod order;
@@ -23,14 +23,14 @@ pub use thinking::{Opening, droppable, opening};
 use crate::error::Error;
 use crate::message::{Conversation, Text};
 
-/// A rule of the providers that a history breaks.
+/// A provider's rule that a history breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// Name of the rule.
     pub rule: &'static str,
     /// Index of the message.
     pub message: usize,
-    /// Index of the part, where it is about one.
+    /// Index of the part, if it concerns a single part.
     pub part: Option<usize>,
     /// The problem.
     pub problem: String,
@@ -39,7 +39,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// The error about it, for one who repairs nothing. `entry` is the place in the caller's list.
+    /// Returns the error for a caller that repairs nothing. `entry` is the place in the caller's list.
     pub fn refusal(&self, entry: usize) -> Error {
         Error::Message {
             index: entry,
@@ -49,36 +49,36 @@ impl Violation {
     }
 }
 
-/// A demand that not every provider makes.
+/// A rule that only some providers have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Demand {
-    /// The first message is the user's, system messages aside.
+    /// The first message that is not a system message is the user's.
     FirstIsUsers,
-    /// No two neighbours have one role.
+    /// No two adjacent messages have the same role.
     Alternation,
     /// No text is blank.
     NoBlanks,
     /// Every message has content.
     NoEmptyMessage,
-    /// System messages stand outside the list.
+    /// System messages are not in the list.
     SystemApart,
-    /// In a message, results are before anything else.
+    /// In a message, results come before everything else.
     ResultsFirst,
     /// No result shares an entry with anything else.
     ResultsAlone,
     /// The results to the calls of one message share an entry.
     ResultsTogether,
-    /// A result names the tool of its call, if any.
+    /// A result that names a tool names the tool of its call.
     ResultsNameTheirTool,
-    /// Not even a system message is between calls and their results.
+    /// No system message is between calls and their results.
     NothingBetween,
-    /// The last message may not ask for tools.
+    /// The last message has no open calls.
     NoOpenCallAtTheEnd,
-    /// A message of the model does not end in reasoning.
+    /// A message of the model does not end with reasoning.
     ReasoningLeads,
 }
 
-/// Returns the violations of the rules that all providers share and of the `demands` of one. Sorted by message.
+/// Returns the violations of the rules that all providers share, and of one provider's `demands`. Sorted by message.
 /// O(parts).
 pub fn violations<T: Text>(conversation: &Conversation<T>, pairs: &Pairs, demands: &[Demand]) -> Vec<Violation> {
     let mut violations = pairs.violations(conversation);
@@ -103,19 +103,19 @@ pub fn violations<T: Text>(conversation: &Conversation<T>, pairs: &Pairs, demand
     violations
 }
 
-/// The positions where a history may be cut: position `i` is between message `i - 1` and message `i`.
+/// The positions at which a history may be cut: position `i` is between message `i - 1` and message `i`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CutPoints {
     legal: Vec<bool>,
 }
 
 impl CutPoints {
-    /// The positions at which what is kept may begin. O(parts).
+    /// Returns the positions at which the kept messages may begin. O(parts).
     pub fn of<T: Text>(conversation: &Conversation<T>, pairs: &Pairs) -> CutPoints {
         CutPoints::beside(None, conversation, pairs)
     }
 
-    /// The positions at which messages that are removed may begin or end while `opening` stays. O(parts).
+    /// Returns the positions at which removed messages may begin or end while `opening` is kept. O(parts).
     pub fn beside<T: Text>(opening: Option<Opening>, conversation: &Conversation<T>, pairs: &Pairs) -> CutPoints {
         let mut cuts = CutPoints { legal: vec![true; conversation.messages.len() + 1] };
         pairs.forbid(&mut cuts);
@@ -123,7 +123,7 @@ impl CutPoints {
         cuts
     }
 
-    /// True if one may cut before message `position`.
+    /// True if a cut before message `position` is allowed.
     pub fn is_legal(&self, position: usize) -> bool {
         self.legal.get(position).copied().unwrap_or(false)
     }
@@ -132,7 +132,7 @@ impl CutPoints {
         self.legal[position] = false;
     }
 
-    /// The ranges of messages between neighbouring cut points, oldest first.
+    /// Returns the ranges of messages between adjacent cut points, oldest first.
     pub fn groups(&self) -> Vec<Range<usize>> {
         let mut groups = Vec::new();
         let mut start = 0;

@@ -1,9 +1,9 @@
-//! Calls are the model's and results the user's, and results come first in their message.
+//! Calls are in the model's messages and results in the user's, and results come first in their message.
 //!
 //! Anthropic: "`tool_use` blocks can only be in `assistant` messages", "`tool_result` blocks can only be in `user`
-//! messages", and in the content of a user message the results stand before any text
-//! (<https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use>). Bedrock Converse and Gemini put
-//! them the same way; in OpenAI's formats nothing else can be said.
+//! messages", and in the content of a user message the results come before any text
+//! (<https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use>). Bedrock Converse and Gemini
+//! have the same rules. OpenAI's formats cannot express anything else.
 
 use super::Violation;
 use crate::message::{Conversation, Message, Part, Role, Text};
@@ -32,7 +32,7 @@ pub(super) fn of_speakers<T: Text>(conversation: &Conversation<T>) -> impl Itera
     })
 }
 
-/// The first result of a message that shares its entry with anything else.
+/// Returns the first result of a message that shares its entry with other parts.
 pub fn first_accompanied<T>(message: &Message<T>) -> Option<usize> {
     let is_result = |part: usize| matches!(message.parts[part], Part::Result { .. });
     let mut next = 0;
@@ -48,9 +48,9 @@ pub fn first_accompanied<T>(message: &Message<T>) -> Option<usize> {
     None
 }
 
-/// Vertex AI: "Within a single message, `FunctionResponse` cannot be mixed with other type of part"
-/// (<https://github.com/genkit-ai/genkit/issues/452>, <https://github.com/Prism-Shadow/agenthub/pull/189>). The Gemini
-/// Developer API takes both.
+/// Finds results beside other parts. Vertex AI: "Within a single message, `FunctionResponse` cannot be mixed with other
+/// type of part" (<https://github.com/genkit-ai/genkit/issues/452>,
+/// <https://github.com/Prism-Shadow/agenthub/pull/189>). The Gemini Developer API accepts both.
 pub(super) fn results_accompanied<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
     conversation.messages.iter().enumerate().filter_map(|(message, content)| {
         Some(Violation {
@@ -63,7 +63,7 @@ pub(super) fn results_accompanied<T: Text>(conversation: &Conversation<T>) -> im
     })
 }
 
-/// The first result of a message that is in another entry than the results before it.
+/// Returns the first result of a message that is in another entry than the results before it.
 pub fn first_apart<T>(message: &Message<T>) -> Option<usize> {
     let results = message.parts.iter().enumerate().filter(|(_, part)| matches!(part, Part::Result { .. }));
     let mut entries = results.map(|(part, _)| (part, message.span.entry_of(part).0));
@@ -71,10 +71,10 @@ pub fn first_apart<T>(message: &Message<T>) -> Option<usize> {
     entries.find(|(_, entry)| *entry != first).map(|(part, _)| part)
 }
 
-/// Gemini: "the number of function response parts is equal to the number of function call parts of the function call
-/// turn", where a content is a turn (<https://github.com/cloudwego/eino-ext/issues/571>,
-/// <https://github.com/docker/docker-agent/pull/2959>). Hosts that keep a content for each response put them together
-/// before they send them.
+/// Finds results in separate entries. Gemini: "the number of function response parts is equal to the number of function
+/// call parts of the function call turn", and a content is a turn (<https://github.com/cloudwego/eino-ext/issues/571>,
+/// <https://github.com/docker/docker-agent/pull/2959>). Hosts that keep a content for each response join them before
+/// they send them.
 pub(super) fn results_apart<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
     conversation.messages.iter().enumerate().filter_map(|(message, content)| {
         Some(Violation {

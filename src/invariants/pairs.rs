@@ -1,12 +1,13 @@
 //! A tool call and its result stay together.
 //!
 //! Anthropic rejects a `tool_result` whose `tool_use` is not in the message before it, and a `tool_use` that the next
-//! message does not answer (<https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use>);
-//! Bedrock Converse passes the same rules on, and OpenAI says that an assistant message with `tool_calls` "must be followed
-//! by tool messages responding to each" of them (<https://github.com/BerriAI/litellm/issues/28995>). Parallel calls are
-//! answered together, in one message, and have ids of their own: "`tool_use` ids must be unique"
-//! (<https://github.com/BerriAI/litellm/issues/23510>). Gemini's calls need no ids: its results follow in the order of the
-//! calls (<https://ai.google.dev/gemini-api/docs/function-calling>), and place and tool say which one a result answers.
+//! message does not answer (<https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use>). Bedrock
+//! Converse passes the same rules on. OpenAI says that an assistant message with `tool_calls` "must be followed by tool
+//! messages responding to each" of them (<https://github.com/BerriAI/litellm/issues/28995>). Parallel calls are
+//! answered together, in one message, and have different ids: "`tool_use` ids must be unique"
+//! (<https://github.com/BerriAI/litellm/issues/23510>). Gemini's calls need no ids. Its results follow in the order of
+//! the calls (<https://ai.google.dev/gemini-api/docs/function-calling>), so position and tool show which call a result
+//! answers.
 
 mod by_place;
 mod violations;
@@ -22,25 +23,25 @@ use super::ties::Bound;
 use crate::message::{Conversation, Part, Text};
 use by_place::ByPlace;
 
-/// A tool call and where its result is.
+/// A tool call, and the place of its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallSite {
     /// Message of the call.
     pub message: usize,
     /// Block of the call in its message.
     pub part: usize,
-    /// Message and block of its result; `None` for a call that waits.
+    /// Message and block of its result; `None` for an open call.
     pub result: Option<(usize, usize)>,
-    /// The answer that it waits for, if it has none.
+    /// The kind of answer that it waits for, if it has none.
     pub awaits: Awaits,
 }
 
-/// The answer that a call without a result waits for.
+/// The kind of answer that a call without a result waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awaits {
-    /// Its result, without which no provider goes on.
+    /// Its result. Without it, no provider continues.
     Result,
-    /// A person's approval, or the tool that was approved: no fault until the conversation goes on without either.
+    /// A person's approval, or the approved tool. This is not a fault until the conversation continues without either.
     Approval,
 }
 
@@ -50,20 +51,19 @@ pub struct Pairs {
     calls: Vec<CallSite>,
     orphans: Vec<(usize, usize)>,
     repeated: Vec<(usize, usize)>,
-    /// Messages that are bound together though no call and its result do it, the later ones after.
+    /// Messages that are bound together for other reasons than a call and its result; the later message is second.
     bonds: Vec<(usize, usize)>,
 }
 
 impl Pairs {
-    /// Matches calls and results by id: a result belongs to the newest call with its id that is not answered yet, so
-    /// an id that is used again after its answer is no mistake. A result without an id belongs to a call without one:
-    /// to the oldest open call of its tool in the newest message that has such calls, of any tool where it names none.
-    /// O(parts).
+    /// Matches calls and results. A result with an id belongs to the newest open call with that id, so an id may be
+    /// used again after its answer. A result without an id belongs to the oldest open call without one, in the newest
+    /// message that has such calls. If the result names a tool, only calls of that tool count. O(parts).
     pub fn of<T: Text>(conversation: &Conversation<T>) -> Pairs {
         let mut pairs = Pairs::default();
-        // Made when the first result without an id comes.
+        // Created for the first result without an id.
         let mut by_place: Option<ByPlace<'_>> = None;
-        // The newest open call of each id, and for each call the older open one of the same id.
+        // The newest open call of each id, and for each call the older open call with the same id.
         let mut newest: HashMap<&str, usize, RandomState> = HashMap::default();
         let mut older: Vec<Option<usize>> = Vec::new();
         let mut bound = Bound::default();
@@ -102,7 +102,7 @@ impl Pairs {
                     }
                     Part::Result { id, .. } => {
                         let mut found = newest.remove(&**id);
-                        // One may have been answered without its id.
+                        // A result without an id may have answered it.
                         while let Some(call) = found.filter(|call| pairs.calls[*call].result.is_some()) {
                             found = older[call];
                         }
@@ -128,23 +128,23 @@ impl Pairs {
         pairs
     }
 
-    /// Message and part of every result without a call.
+    /// Returns the message and part of every result without a call.
     pub fn orphans(&self) -> &[(usize, usize)] {
         &self.orphans
     }
 
-    /// Message and part of every call that has the id of an earlier open one of its message.
+    /// Returns the message and part of every call with the id of an earlier open call in its message.
     pub fn repeated(&self) -> &[(usize, usize)] {
         &self.repeated
     }
 
-    /// Every call, oldest first.
+    /// Returns every call, oldest first.
     pub fn calls(&self) -> &[CallSite] {
         &self.calls
     }
 
     pub(super) fn forbid(&self, cuts: &mut CutPoints) {
-        // The farthest message seen so far that is bound to one before the position: no cut may fall in between.
+        // The farthest message that is bound to one before the position. No cut may be between them.
         let mut reach = 0;
         let mut calls = self.calls.iter().peekable();
         let mut bonds = self.bonds.iter().peekable();

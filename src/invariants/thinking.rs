@@ -1,29 +1,29 @@
-//! Signed reasoning opens what is kept of its turn.
+//! The kept part of the last turn begins with its signed reasoning.
 //!
-//! While a model works through a tool loop, Anthropic wants the thinking block that opened it sent back unchanged, and
-//! answers 400 if the assistant's part of the last turn does not start with one: "a final `assistant` message must start with
-//! a thinking block" (<https://github.com/n8n-io/n8n/issues/22550>). It asks for nothing in turns that are over
-//! (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks>). Gemini asks for the
-//! signature of each call of the last turn, which is in the call's own message
+//! While a model works through a tool loop, Anthropic requires the thinking block that began it unchanged. It answers
+//! 400 if the assistant's part of the last turn does not start with one: "a final `assistant` message must start with a
+//! thinking block" (<https://github.com/n8n-io/n8n/issues/22550>). It requires nothing in earlier turns
+//! (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks>). Gemini
+//! requires the signature of each call of the last turn, which is in the call's own message
 //! (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 //!
-//! So only the last turn is bound. What is kept of it may not begin after a signed thought, unless it begins with another one;
-//! and while the newest thought stays with its calls and results, everything after those may go.
+//! So only the last turn is bound. Its kept part may not begin after a signed thought, unless it begins with another
+//! one. While the newest thought is kept with its calls and results, everything after those may be removed.
 
 use super::{CutPoints, Violation};
 use crate::message::{Conversation, Message, Part, Role, Signature, Text, Tie};
 
-/// The newest signed thought of the last turn: while it stays, messages after it may go.
+/// The newest signed thought of the last turn. While it is kept, messages after it may be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opening {
-    /// The request that began the turn. A note about removed messages is with it: words between calls and results would
-    /// begin a new turn, in which the model has not thought.
+    /// The request that began the turn. A note about removed messages is put there. Words between calls and results
+    /// would begin a new turn, in which the model has not thought.
     pub request: usize,
     /// The message with the thought.
     pub thought: usize,
 }
 
-/// The opening of the last turn, if it began with a request and has a signed thought. O(messages of the turn).
+/// Returns the opening of the last turn, if it began with a request and has a signed thought. O(messages of the turn).
 pub fn opening<T: Text>(conversation: &Conversation<T>) -> Option<Opening> {
     let messages = &conversation.messages;
     let request = messages.iter().rposition(begins_turn)?;
@@ -31,7 +31,7 @@ pub fn opening<T: Text>(conversation: &Conversation<T>) -> Option<Opening> {
     Some(Opening { request, thought })
 }
 
-/// Forbids the cuts that would part the last turn from its thinking; after `opening`, which stays, none does.
+/// Forbids cuts that would separate the last turn from its thinking. If `opening` is kept, no cut after it does.
 pub(super) fn forbid<T: Text>(conversation: &Conversation<T>, opening: Option<Opening>, cuts: &mut CutPoints) {
     let messages = &conversation.messages;
     let turn = messages.iter().rposition(begins_turn).unwrap_or_default();
@@ -48,24 +48,25 @@ pub(super) fn forbid<T: Text>(conversation: &Conversation<T>, opening: Option<Op
     }
 }
 
-/// Results carry a turn on, and system messages are above it; other words of the user begin a new one.
+/// True if a message begins a turn: words of the user do, but results and system messages do not.
 fn begins_turn<T: Text>(message: &Message<T>) -> bool {
     message.role == Role::User && !message.has_result()
 }
 
-/// The reasoning that may go: that of turns which are over, in messages that say something beside it and call nothing, sorted.
+/// Returns the reasoning that may be removed, sorted: that of earlier turns, in messages that have other words and no
+/// calls.
 ///
-/// * Anthropic, and Bedrock with it: "you can omit thinking and `redacted_thinking` blocks from prior assistant role turns"
-///   (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks>).
-/// * Gemini: "only current turn is required; we don't validate on previous turns", and outside of function calls not even
-///   there (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
-/// * OpenAI: "you don't need to include reasoning items" of earlier turns, and what is included is "ignored and stripped"
-///   (<https://cookbook.openai.com/examples/responses_api/reasoning_items>). But an item with an id of its own is stored with
-///   its reasoning, and refused without: see [`Tie::Reasoned`]. The AI SDK carries those ids.
-/// * Chat has no such ids, and its reasoning is that of the others: signed by Anthropic or Gemini, encrypted by OpenAI.
-/// * `DeepSeek` wants all of it back that stands beside calls, of earlier turns too, and answers 400 without; "a plain
-///   assistant text turn does not require it" (<https://github.com/esengine/DeepSeek-Reasonix/pull/4022>). Its API comes in
-///   several formats.
+/// * Anthropic, also on Bedrock: "you can omit thinking and `redacted_thinking` blocks from prior assistant role turns"
+/// (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks>).
+/// * Gemini: "only current turn is required; we don't validate on previous turns", and without function calls not even
+/// the current one (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+/// * OpenAI: "you don't need to include reasoning items" of earlier turns, and those that are included are "ignored and
+/// stripped" (<https://cookbook.openai.com/examples/responses_api/reasoning_items>). But an item with an id of its own
+/// is stored with its reasoning, and refused without it: see [`Tie::Reasoned`]. The AI SDK carries those ids.
+/// * Chat has no such ids. Its reasoning comes from the others: signed by Anthropic or Gemini, encrypted by OpenAI.
+/// * `DeepSeek` requires all reasoning beside calls, also of earlier turns, and answers 400 without it; "a plain
+/// assistant text turn does not require it" (<https://github.com/esengine/DeepSeek-Reasonix/pull/4022>). Its API exists
+/// in several formats.
 ///
 /// O(parts).
 pub fn droppable<T: Text>(conversation: &Conversation<T>) -> Vec<(usize, usize)> {
@@ -84,7 +85,7 @@ pub fn droppable<T: Text>(conversation: &Conversation<T>) -> Vec<(usize, usize)>
     found
 }
 
-/// True if a message has words beside its reasoning, and asks for nothing: not even for what the provider runs itself.
+/// True if a message has words beside its reasoning, and no calls, not even calls that the provider runs itself.
 fn only_speaks<T: Text>(message: &Message<T>) -> bool {
     let says = |part: &Part<T>| matches!(part, Part::Text(text) if !text.trim().is_empty());
     let asks = |part: &Part<T>| matches!(part, Part::Call { .. } | Part::Opaque(_));
@@ -99,7 +100,7 @@ fn is_signed<T: Text>(message: &Message<T>) -> bool {
     message.parts.iter().any(|part| matches!(part, Part::Reasoning { signature: Signature::Signed, .. }))
 }
 
-/// Anthropic: "The final block in an assistant message cannot be `thinking`"
+/// Finds messages that end with reasoning. Anthropic: "The final block in an assistant message cannot be `thinking`"
 /// (<https://github.com/tailcallhq/forgecode/issues/2107>).
 pub(super) fn at_the_end<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = Violation> + '_ {
     conversation.messages.iter().enumerate().filter_map(|(message, content)| {

@@ -1,13 +1,12 @@
 //! Keeps the answers of a provider or a person together with the requests that they answer.
 //!
-//! A step that the provider runs and its outcome may be messages apart, and Anthropic refuses an outcome without its
-//! step: "Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it"
-//! (<https://github.com/anthropics/claude-code/issues/62885>). A call that waits for a person's approval is no open
-//! call: the AI SDK takes one that was decided on, and asks for the result of one that was not as soon as the
-//! conversation goes on (`convertToLanguageModelPrompt` in
+//! A step that the provider runs and its outcome may be messages apart. Anthropic refuses an outcome without its step:
+//! "Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it"
+//! (<https://github.com/anthropics/claude-code/issues/62885>). A call that waits for a person's approval is not an open
+//! call. The AI SDK accepts a call that was decided on. For a call without a decision it requires a result as soon as
+//! the conversation continues (`convertToLanguageModelPrompt` in
 //! <https://github.com/vercel/ai/tree/main/packages/ai/src/prompt>). An output may answer a call that OpenAI has
-//! stored, and of which the list has no more than a reference
-//! (<https://platform.openai.com/docs/api-reference/responses/create>).
+//! stored, of which the list has only a reference (<https://platform.openai.com/docs/api-reference/responses/create>).
 
 use std::collections::HashMap;
 
@@ -15,28 +14,28 @@ use foldhash::fast::RandomState;
 
 use crate::message::{Conversation, Message, Part, Role, Text, Tie};
 
-/// The ties found so far while a conversation is read.
+/// The ties found so far as a conversation is read.
 #[derive(Default)]
 pub(super) struct Bound<'a> {
     /// The message of each step that the provider has begun.
     begun: HashMap<&'a str, usize, RandomState>,
-    /// The message of each request for approval, and its call, if the host has to answer that.
+    /// The message of each request for approval, and its call if the host must answer the call.
     asked: HashMap<&'a str, (usize, Option<usize>), RandomState>,
     decided: Vec<usize>,
-    /// The newest message of the model, and how many stored items it refers to that nothing has answered.
+    /// The newest message of the model, and the number of stored items that it refers to and nothing has answered.
     stored: (usize, usize),
     bonds: Vec<(usize, usize)>,
 }
 
 impl<'a> Bound<'a> {
-    /// A message begins.
+    /// Begins a message.
     pub(super) fn enter(&mut self, message: usize, role: Role) {
         if role == Role::Assistant {
             self.stored = (message, 0);
         }
     }
 
-    /// A tie in that message; `call_of` gives the newest open call of an id.
+    /// Adds a tie in that message. `call_of` returns the newest open call with an id.
     pub(super) fn see<T: Text>(&mut self, message: usize, tie: &'a Tie<T>, call_of: impl Fn(&str) -> Option<usize>) {
         match tie {
             Tie::Begins(id) => {
@@ -61,7 +60,7 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// True if a result in that message, whose call is not in the list, may answer one that the provider has stored.
+    /// True if a result in that message, whose call is not in the list, may answer a call that the provider has stored.
     pub(super) fn is_of_stored_call(&mut self, message: usize) -> bool {
         let (first, references) = self.stored;
         if references == 0 {
@@ -78,7 +77,8 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// The calls that wait for approval, or were decided on. O(messages) if there are any. `orphans` are sorted.
+    /// Returns the calls that wait for approval, or were decided on. O(messages) if there are any. `orphans` are
+    /// sorted.
     pub(super) fn waiting<T: Text>(&self, conversation: &Conversation<T>, orphans: &[(usize, usize)]) -> Vec<usize> {
         if self.asked.is_empty() {
             return Vec::new();
@@ -91,14 +91,14 @@ impl<'a> Bound<'a> {
         undecided.filter_map(|(_, call)| *call).chain(self.decided.iter().copied()).collect()
     }
 
-    /// Pairs of messages that are bound together, sorted by the first.
+    /// Returns pairs of messages that are bound together, sorted by the first.
     pub(super) fn into_bonds(mut self) -> Vec<(usize, usize)> {
         self.bonds.sort_unstable();
         self.bonds
     }
 }
 
-/// True if the conversation goes on with a message: decisions and results of calls only answer what was said before.
+/// True if a message continues the conversation. Decisions and results only answer what was asked before.
 fn speaks<T>(message: &Message<T>, is_orphan: impl Fn(usize) -> bool) -> bool {
     let decisions = message.ties.iter().filter(|(_, tie)| matches!(tie, Tie::Decides { .. }));
     let mut decisions = decisions.map(|(at, _)| *at).peekable();

@@ -7,7 +7,7 @@ use super::Ledger;
 use super::measured::Measured;
 use super::measuring::{Texts, add_up};
 
-/// A ledger at one moment: every count is at the same scale.
+/// A ledger at one moment: all counts have the same scale.
 #[derive(Debug, Clone, Copy)]
 pub struct Counting<'a> {
     pub(super) ledger: &'a Ledger,
@@ -15,21 +15,21 @@ pub struct Counting<'a> {
 }
 
 impl Counting<'_> {
-    /// The scale that was learned.
+    /// Returns the learned scale.
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// Tokens of every message of `conversation`. Takes the digest of every text, O(length) at memory speed where the
-    /// host does not know it, and counts only those not seen before, on several threads where they are long.
+    /// Returns the tokens of every message of `conversation`. Computes the digest of each text that the host does not
+    /// know, O(length) at memory speed. Counts only new texts, on several threads if they are long.
     pub fn measure<T: Text + Sync>(&self, conversation: &Conversation<T>) -> Measured {
         let texts = Texts::of(conversation);
         let counts = self.ledger.count_all(&texts);
         add_up(conversation, &texts, &counts, &*self.ledger.counter, self.scale)
     }
 
-    /// Tokens of a text that is asked for again and again, such as a system prompt. O(length) at memory speed when seen
-    /// before.
+    /// Returns the tokens of a text that is counted often, such as a system prompt. O(length) at memory speed if it was
+    /// counted before.
     pub fn count_remembered<T: Text + ?Sized>(&self, text: &T, kind: TextKind) -> usize {
         self.scale.of(self.ledger.count_text(text, kind))
     }

@@ -1,4 +1,4 @@
-//! Digests of texts, by which counts are cached and conversations recognized.
+//! Digests of texts, used to cache counts and to recognize conversations.
 
 use crate::media::Media;
 use crate::message::{Conversation, Document, Item, Message, Part, Role, Signature, Text, Turn, digest_of};
@@ -10,7 +10,8 @@ pub(super) fn key<T: Text + ?Sized>(text: &T, kind: TextKind) -> u128 {
     mix(kind as u128, text.digest())
 }
 
-/// The digest that [`Measured::digest`](super::Measured::digest) gives of the whole conversation, without counting it.
+/// Returns the same digest as [`Measured::digest`](super::Measured::digest) of the whole conversation, without
+/// counting.
 pub fn fingerprint<T: Text>(conversation: &Conversation<T>) -> u128 {
     let mut keys = Vec::new();
     conversation.messages.iter().fold(0, |fingerprint, message| {
@@ -20,18 +21,18 @@ pub fn fingerprint<T: Text>(conversation: &Conversation<T>) -> u128 {
     })
 }
 
-/// A digest of what a model sees of an entry of the host's list. Fields that it does not see say nothing in it.
+/// A digest of the content that a model sees of an entry of the host's list. Other fields do not change it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryDigest(pub u128);
 
 impl EntryDigest {
-    /// The digest of a list that begins with entries of this digest and goes on with this entry.
+    /// Returns the digest of a list that begins with entries of the digest `before` and continues with this entry.
     pub fn behind(self, before: u128) -> u128 {
         mix(before, self.0)
     }
 }
 
-/// The digest of each entry of the host's list, by itself: it does not depend on the entries around it. O(length) at
+/// Returns the digest of each entry of the host's list. It does not depend on the entries around it. O(length) at
 /// memory speed.
 pub fn entry_digests<T: Text>(conversation: &Conversation<T>) -> Vec<EntryDigest> {
     let mut digests = Vec::with_capacity(conversation.messages.len());
@@ -53,10 +54,10 @@ pub fn entry_digests<T: Text>(conversation: &Conversation<T>) -> Vec<EntryDigest
     digests
 }
 
-/// A digest of a JSON text that does not depend on the order of keys, which some session stores change. Any other text
-/// has a digest too. O(length).
+/// Returns a digest of a JSON text that does not depend on the order of keys, because some session stores change it.
+/// Any other text has a digest too. O(length).
 fn of_json(text: &str) -> u128 {
-    /// A list, or the members of an object and the key of the next.
+    /// An open list, or an open object and its present key.
     #[derive(Default)]
     struct Level {
         is_object: bool,
@@ -106,11 +107,11 @@ fn of_json(text: &str) -> u128 {
     outer.into_iter().rev().fold(level.digest, |digest, level| mix(digest, level.digest))
 }
 
-/// Bytes of the first text that a conversation is recognized by: more than most tasks begin alike.
+/// Number of bytes of the first text that identify a conversation. Most tasks differ within them.
 const RECOGNIZED_BY: usize = 256;
 
-/// A digest of the role of the first message and of the beginning of its first text, or of what it shows before any. A
-/// note about removed messages is appended to the message and so does not change it. 0 without a message.
+/// Returns a digest of the first message's role and of the beginning of its first text, or of other content before any
+/// text. A note about removed messages is appended, and so does not change it. 0 without a message.
 pub(super) fn beginning<T: Text>(conversation: &Conversation<T>) -> u128 {
     let Some(first) = conversation.messages.first() else { return 0 };
     let of_text = |text: &T| digest_of(&text[..text.floor_char_boundary(RECOGNIZED_BY)]);
@@ -124,17 +125,17 @@ pub(super) fn beginning<T: Text>(conversation: &Conversation<T>) -> u128 {
     mix(role(first.role), shown.unwrap_or_default())
 }
 
-/// A digest of the texts of a message, and of the kinds and the order of everything in it.
+/// Returns a digest of a message: its texts, and the kinds and order of its parts.
 pub(super) fn digest<T>(message: &Message<T>, keys: &[u128]) -> u128 {
     let kinds = message.parts.iter().fold(mix(role(message.role), message.parts.len() as u128), kinds);
     keys.iter().fold(kinds, |digest, key| mix(digest, *key))
 }
 
-/// The digest of the message as every format can tell it; `digest` is that of the message as it is.
+/// Returns a digest of a message that is the same in every format. `digest` is the format's own.
 ///
-/// Chat says reasoning, words and calls in fields of their own, and so forgets which came first; Chat and the AI SDK say
-/// results before all else; and not every format marks where a cache ends. One conversation must have one name in all of
-/// them. O(parts).
+/// Chat has separate fields for reasoning, words and calls, and so loses their order. Chat and the AI SDK put results
+/// first. Not every format marks the end of a cached prefix. One conversation must have one digest in all of them.
+/// O(parts).
 pub(super) fn text_digest<T>(message: &Message<T>, keys: &[u128], digest_as_it_stands: u128) -> u128 {
     if message.parts.is_sorted_by_key(Part::turn) && message.parts.last().is_none_or(|part| part.turn() < Turn::Mark) {
         return digest_as_it_stands;
@@ -155,9 +156,9 @@ pub(super) fn text_digest<T>(message: &Message<T>, keys: &[u128], digest_as_it_s
     parts.iter().flat_map(|(_, keys)| *keys).fold(kinds, |digest, key| mix(digest, *key))
 }
 
-/// Adds to a digest of what kind a part is, and of what kinds its items are.
+/// Adds the kinds of a part and of its items to a digest.
 fn kinds<T>(digest: u128, part: &Part<T>) -> u128 {
-    /// Apart from every number that stands for a kind of part or item.
+    /// Different from every number for a kind of part or item.
     const MEDIA: u128 = 1 << 127;
     let sized = |digest, media: &Media| mix(digest, MEDIA | media.key());
     let file = |digest, document: &Document<T>| {
@@ -189,9 +190,9 @@ fn role(role: Role) -> u128 {
     }
 }
 
-/// Folds a hash into a digest so that order matters.
+/// Adds a hash to a digest so that order matters.
 pub(super) fn mix(digest: u128, hash: u128) -> u128 {
-    /// An odd constant with evenly spread bits (the golden ratio in 128 bits), as multiplicative hashing asks for.
+    /// An odd constant with evenly distributed bits (the golden ratio in 128 bits), as multiplicative hashing requires.
     const SPREAD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
     (digest.rotate_left(29) ^ hash).wrapping_mul(SPREAD)
 }

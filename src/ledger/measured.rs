@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::digest::mix;
 
-/// Tokens of a conversation, and a digest of what was counted.
+/// The tokens of a conversation, and digests of the counted messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Measured {
     pub(super) messages: Vec<MeasuredMessage>,
@@ -16,7 +16,7 @@ pub struct Measured {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MeasuredMessage {
     pub total: usize,
-    /// Its tokens before any scale.
+    /// Tokens before scaling.
     pub unscaled: usize,
     pub first_part: usize,
     pub digest: u128,
@@ -30,38 +30,38 @@ pub(super) struct MeasuredPart {
 }
 
 impl Measured {
-    /// Tokens of everything, overheads included.
+    /// Returns the tokens of everything, including overhead.
     pub fn total(&self) -> usize {
         self.messages.iter().map(|message| message.total).sum()
     }
 
-    /// Tokens of the whole conversation before scaling.
+    /// Returns the tokens of the whole conversation before scaling.
     pub fn unscaled(&self) -> usize {
         self.messages.iter().map(|message| message.unscaled).sum()
     }
 
-    /// Identifies a conversation: a digest of the beginning of its first message, which no compaction changes. 0 if it
-    /// is empty.
+    /// Returns a key of the conversation: a digest of the beginning of its first message, which no compaction changes.
+    /// 0 if it is empty.
     pub fn beginning(&self) -> u128 {
         self.beginning
     }
 
-    /// Tokens of a message, its overhead and that of its parts included.
+    /// Returns the tokens of a message, including its overhead and that of its parts.
     pub fn message(&self, message: usize) -> usize {
         self.messages[message].total
     }
 
-    /// Tokens of a message before scaling.
+    /// Returns the tokens of a message before scaling.
     pub fn message_unscaled(&self, message: usize) -> usize {
         self.messages[message].unscaled
     }
 
-    /// Tokens of a part of a message, its overhead included.
+    /// Returns the tokens of a part of a message, including its overhead.
     pub fn part(&self, message: usize, part: usize) -> usize {
         self.parts[self.messages[message].first_part + part].total
     }
 
-    /// Tokens of an item of a part that is a tool result.
+    /// Returns the tokens of an item of a tool result.
     pub fn item(&self, message: usize, part: usize, item: usize) -> usize {
         self.items[self.item_index(message, part, item)]
     }
@@ -80,18 +80,18 @@ impl Measured {
         self.parts[self.messages[message].first_part + part].first_item + item
     }
 
-    /// Number of items of tool results in the conversation.
+    /// Returns the number of tool-result items in the conversation.
     pub fn item_count(&self) -> usize {
         self.items.len()
     }
 
-    /// A digest of some messages: of every text that counts, and of the order of roles and parts.
+    /// Returns a digest of some messages: of every counted text, and of the order of roles and parts.
     pub fn digest(&self, messages: Range<usize>) -> u128 {
         self.messages[messages].iter().fold(0, |digest, message| mix(digest, message.digest))
     }
 
-    /// The same, equal in every format that the messages are written in: the order of what a format has fields for, and
-    /// marks of a cache, say nothing here.
+    /// Returns a digest of some messages that is the same in every format. Cache marks, and the order of parts with
+    /// separate fields, do not change it.
     pub fn text_digest(&self, messages: Range<usize>) -> u128 {
         self.messages[messages].iter().fold(0, |digest, message| mix(digest, message.text_digest))
     }

@@ -46,9 +46,9 @@ pub(super) fn add_up<T: Text>(
     measured
 }
 
-/// Adds up the counts of a conversation, at a scale and without.
+/// Adds up the counts of a conversation, with and without the scale.
 struct Measuring<'a> {
-    /// Those of its texts, in their order.
+    /// The counts of its texts, in order.
     counts: std::slice::Iter<'a, usize>,
     scale: Scale,
     rule: MediaRule,
@@ -105,7 +105,7 @@ impl Measuring<'_> {
     }
 }
 
-/// The texts of a conversation that count, in their order, with the keys that they are remembered by.
+/// The counted texts of a conversation, in order, with their cache keys.
 #[derive(Default)]
 pub(super) struct Texts<'a> {
     pub texts: Vec<(&'a str, TextKind)>,
@@ -114,7 +114,7 @@ pub(super) struct Texts<'a> {
 
 impl<'a> Texts<'a> {
     pub fn of<T: Text>(conversation: &'a Conversation<T>) -> Texts<'a> {
-        /// Most messages have a call or a result, with its id.
+        /// Usual number of texts in a message. Most messages have a call or a result, with its id.
         const TEXTS_A_MESSAGE: usize = 4;
         let expected = conversation.messages.len() * TEXTS_A_MESSAGE;
         let mut texts = Texts { texts: Vec::with_capacity(expected), keys: Vec::with_capacity(expected) };

@@ -1,8 +1,8 @@
-//! Token counts, remembered.
+//! Cached token counts.
 //!
-//! A turn adds a little to a long history, so counting the history again should cost little more than what is new. The
-//! ledger keys each count by a 128-bit digest of the text itself: an edit in place is noticed, whoever made it, a text
-//! that is repeated is counted once, and nothing of the host is held on to.
+//! A turn adds a little to a long history, so counting it again should cost little more than its new messages. The
+//! ledger caches each count by a 128-bit digest of the text itself. So every edit in place is noticed, a repeated text
+//! is counted once, and no object of the host is kept alive.
 
 mod counting;
 mod digest;
@@ -26,13 +26,13 @@ pub use counting::Counting;
 pub use digest::{EntryDigest, entry_digests, fingerprint};
 pub use measured::Measured;
 
-/// A text shorter than this costs less to count than to look up among all others.
+/// Counting a shorter text is cheaper than looking it up.
 const SHORT: usize = 8;
 
-/// From this many bytes of unknown text on, counting is shared among threads; below it, starting one costs more.
+/// With at least this many bytes of new text, threads share the counting. With less, starting a thread costs more.
 const WORTH_A_THREAD: usize = 128 * 1024;
 
-/// A counter that remembers what it has counted and learns from what a provider reports. Shared freely between threads.
+/// A counter that caches its counts and learns from the provider's reports. Threads may share it.
 pub struct Ledger {
     counter: Arc<dyn CountTokens>,
     known: Shared<Memory>,
@@ -46,23 +46,23 @@ impl fmt::Debug for Ledger {
 }
 
 impl Ledger {
-    /// An empty ledger over `counter`.
+    /// Returns an empty ledger over `counter`.
     pub fn new(counter: Arc<dyn CountTokens>) -> Ledger {
         Ledger { counter, known: Shared::default(), calibration: Calibration::default() }
     }
 
-    /// The counter underneath, which learns nothing.
+    /// Returns the underlying counter, which learns nothing.
     pub fn counter(&self) -> &dyn CountTokens {
         &*self.counter
     }
 
-    /// Number of texts that it remembers; 0 while that cannot be text digest.
+    /// Returns the number of cached texts; 0 if another thread holds the cache.
     pub fn remembered(&self) -> usize {
         self.known.lock().map_or(0, |known| known.len())
     }
 
-    /// Returns the ledger with its current scale. Everything that is counted with it has one scale, whatever is learned
-    /// meanwhile.
+    /// Returns the ledger at its current scale. Everything counted with it has the same scale, whatever is learned in
+    /// the meantime.
     pub fn now(&self) -> Counting<'_> {
         Counting { ledger: self, scale: self.calibration.scale() }
     }
@@ -72,19 +72,20 @@ impl Ledger {
         self.now().measure(conversation)
     }
 
-    /// Learns that the provider counted `reported` tokens for a request whose messages were measured with this beginning,
-    /// at so many tokens unscaled. See [`Calibration::observe`].
+    /// Learns that the provider counted `reported` tokens for a request whose messages have this beginning and this
+    /// many unscaled tokens. See [`Calibration::observe`].
     pub fn observe(&self, beginning: u128, unscaled: usize, reported: usize) -> Learned {
         self.calibration.observe(beginning, unscaled, reported)
     }
 
-    /// Tokens that the provider counts beside the messages of the conversation with this beginning, as far as reports say.
+    /// Returns the tokens that the provider counts beside the messages of the conversation with this beginning, by its
+    /// reports.
     pub fn beside(&self, beginning: u128) -> usize {
         self.calibration.remainder(beginning).map_or(0, Remainder::beside)
     }
 
-    /// Tokens of a whole request: its messages, of `total` tokens, and what is beside them, which is the provider's
-    /// own figure where the conversation was observed and `fixed` elsewhere. See [`Remainder::request`].
+    /// Returns the tokens of a whole request: `total` tokens of messages, and the rest. The rest is the provider's own
+    /// figure if the conversation was observed, otherwise `fixed`. See [`Remainder::request`].
     pub fn request(&self, total: usize, beginning: u128, fixed: usize) -> usize {
         match self.calibration.remainder(beginning) {
             Some(remainder) => remainder.request(total),
@@ -92,7 +93,7 @@ impl Ledger {
         }
     }
 
-    /// Tokens of a single text, unscaled. O(length) at memory speed when seen before.
+    /// Returns the unscaled tokens of a single text. O(length) at memory speed if it was counted before.
     pub fn count_text<T: Text + ?Sized>(&self, text: &T, kind: TextKind) -> usize {
         if text.len() < SHORT {
             return self.counter.count(text, kind);
@@ -111,7 +112,7 @@ impl Ledger {
         count
     }
 
-    /// Counts of many texts, in their order. No lock is held while a text is counted.
+    /// Returns the counts of many texts, in order. No lock is held while a text is counted.
     fn count_all(&self, texts: &Texts<'_>) -> Vec<usize> {
         let mut counts = vec![0; texts.texts.len()];
         let mut missing = Vec::new();

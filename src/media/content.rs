@@ -1,10 +1,10 @@
-//! The content of a block of media, read a few bytes at a time in any form.
+//! The content of a media block, read a few bytes at a time in any encoding.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// Hosts differ in whether they pad.
+/// Accepts base64 with and without padding, because hosts differ.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -12,21 +12,22 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Four characters of base64 are three bytes.
+/// Four characters of base64 encode three bytes.
 const CHARACTERS: usize = 4;
 const BYTES: usize = 3;
-/// Groups that are decoded at once: on the stack, and enough that a long text decodes at full speed.
+/// Number of groups that are decoded at once. They fit on the stack, and suffice for full speed on a long text.
 const GROUPS: usize = 256;
 
-/// Bytes that can be read anywhere.
+/// Bytes with random access.
 pub trait Content {
     /// The number of bytes.
     fn length(&self) -> usize;
 
-    /// Copies the bytes from `at` on into `into`; says how many, fewer than asked where the content ends or is damaged.
+    /// Copies the bytes from `at` on into `into`, and returns their number. It is lower at the end, or where the
+    /// content is damaged.
     fn read(&self, at: usize, into: &mut [u8]) -> usize;
 
-    /// The text that the bytes are written as, where they are.
+    /// Returns the text that encodes the bytes, if there is one.
     fn as_text(&self) -> Option<&str> {
         None
     }
@@ -39,7 +40,7 @@ impl dyn Content + '_ {
         (self.read(at, &mut bytes) == N).then_some(bytes)
     }
 
-    /// At most `most` bytes from `at` on.
+    /// Returns at most `most` bytes from `at` on.
     pub(super) fn some(&self, at: usize, most: usize) -> Vec<u8> {
         let mut bytes = vec![0; most.min(self.length().saturating_sub(at))];
         let read = self.read(at, &mut bytes);
@@ -48,7 +49,7 @@ impl dyn Content + '_ {
     }
 }
 
-/// Bytes as they are.
+/// Unencoded bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Raw<'a>(pub &'a [u8]);
 
@@ -65,16 +66,17 @@ impl Content for Raw<'_> {
     }
 }
 
-/// Longest line of a text that is broken into lines: mail takes no longer ones (RFC 5322, 2.1.1), and writes 76.
+/// The longest line of a text with line breaks: the limit of mail (RFC 5322, 2.1.1), which usually has 76.
 const LONGEST_LINE: usize = 998;
 
-/// Bytes in base64, padded or not, in the standard alphabet or in the one for URLs, which Google's libraries write. Any of
-/// them is found without decoding those before it, in a text that is broken into lines too, where they are equally long.
+/// Bytes in base64, with or without padding, in the standard alphabet or in the one for URLs, which Google's libraries
+/// write. Random access needs no decoding of earlier bytes. The text may have line breaks if its lines have the same
+/// length.
 #[derive(Debug, Clone, Copy)]
 pub struct Base64<'a> {
     written: &'a str,
     characters: &'a [u8],
-    /// Characters of a line, and of the break after it.
+    /// Number of characters of a line, and of the line break after it.
     line: usize,
     line_break: usize,
 }
@@ -89,7 +91,7 @@ impl<'a> Base64<'a> {
         Base64 { written: text, characters, line: line.unwrap_or(characters.len()).max(1), line_break }
     }
 
-    /// Characters that encode bytes.
+    /// Returns the number of characters that encode bytes.
     fn count(&self) -> usize {
         let (lines, rest) = (
             self.characters.len() / (self.line + self.line_break),
@@ -98,7 +100,7 @@ impl<'a> Base64<'a> {
         lines * self.line + rest.min(self.line)
     }
 
-    /// Copies the characters from `at` on, without line breaks and in the standard alphabet; says how many.
+    /// Copies the characters from `at` on, without line breaks and in the standard alphabet. Returns their number.
     fn copy(&self, at: usize, into: &mut [u8]) -> usize {
         let mut copied = 0;
         while copied < into.len() {
@@ -136,7 +138,7 @@ impl Content for Base64<'_> {
             let copied = self.copy(group.saturating_mul(CHARACTERS), &mut characters[..groups * CHARACTERS]);
             let characters = &characters[..copied];
             let mut bytes = [0; GROUPS * BYTES];
-            // A damaged group ends the content; those before it in this run still count.
+            // A damaged group ends the content. The groups before it still count.
             let decoded =
                 LENIENT.decode_slice(characters, &mut bytes).unwrap_or_else(|_| undamaged(characters, &mut bytes));
             let wanted = bytes[..decoded].get(skip..).unwrap_or_default();
@@ -164,7 +166,7 @@ fn undamaged(characters: &[u8], bytes: &mut [u8]) -> usize {
 
 /// Returns the data of a URL such as `data:image/png;base64,...`; `None` for any other text.
 pub fn data_of_url(text: &str) -> Option<&str> {
-    /// Longer than any media type with its parameters: a comma further on belongs to something else.
+    /// Longer than any media type with its parameters. A comma further on belongs to something else.
     const LONGEST_HEAD: usize = 256;
     let scheme = text.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("data:"))?;
     let head_end = text.bytes().take(LONGEST_HEAD).position(|byte| byte == b',')?;

@@ -7,15 +7,15 @@ use super::{Media, MediaKind, Size};
 /// The content of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DocumentContent {
-    /// Its words, which count as any text does.
+    /// Text, which is counted like any text.
     Text(String),
     /// Content that is counted by its size.
     Sized(Media),
 }
 
-/// Recognizes a document by its first bytes: a PDF has pages, an office file has bytes, and anything else that reads as
-/// text is text. Text in place of base64 counts as text too, since some hosts send the words themselves. O(1) for PDF
-/// and office files, O(length) for text.
+/// Recognizes a document by its first bytes. A PDF has pages, an office file has bytes, and anything else that can be
+/// read as text is text. Some hosts send the text itself in place of base64, which counts as text too. O(1) for PDF and
+/// office files, O(length) for text.
 pub fn open_document(content: &dyn Content) -> DocumentContent {
     let head = content.some(0, HEAD);
     let unencoded = |read: usize, of: usize| content.as_text().filter(|_| read < of).map(str::to_owned);
@@ -36,12 +36,12 @@ pub fn open_document(content: &dyn Content) -> DocumentContent {
     DocumentContent::Sized(Media { kind: MediaKind::Document, size })
 }
 
-/// True if these are the first bytes of a ZIP archive, as docx and xlsx are, or of the container of doc and xls.
+/// True if these are the first bytes of a ZIP archive (docx, xlsx), or of the container of doc and xls.
 fn is_office(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"\xD0\xCF\x11\xE0")
 }
 
-/// The text in any encoding that keeps ASCII; what is no UTF-8 is replaced. Data of no such encoding has zeros in it.
+/// Returns the text in any encoding that includes ASCII; invalid UTF-8 is replaced. Binary data contains zeros.
 fn text(bytes: Vec<u8>) -> Option<String> {
     if bytes.contains(&0) {
         return None;

@@ -1,19 +1,19 @@
-//! The dimensions of an image, from its header.
+//! Reads the dimensions of an image from its header.
 //!
-//! Read here rather than by a crate: those that there are want a seekable reader, so base64 would have to be decoded up
-//! to the place, which in a photograph lies after its preview and colour profile. Here a jump costs nothing.
+//! The existing crates need a seekable reader, so base64 would have to be decoded up to the header. In a photograph
+//! that is after the preview and the colour profile. Here a jump costs nothing.
 
 use super::content::Content;
 
-/// The most segments of a JPEG before its frame. Previews and colour profiles have segments of up to 64 KB, so these
-/// hold 16 MB. A file of empty segments is given up soon.
+/// Maximum number of segments of a JPEG before its frame. Previews and colour profiles have segments of up to 64 KB, so
+/// these hold 16 MB. A file of empty segments ends the search soon.
 const MOST_SEGMENTS: usize = 256;
 
-/// Fields of a TIFF directory that are looked at. They are sorted, and only two may come before the dimensions.
+/// Number of fields of a TIFF directory that are checked. They are sorted, and only two may precede the dimensions.
 const MOST_FIELDS: usize = 4;
 
-/// Width and height in pixels of a PNG, JPEG, GIF, WebP, BMP or TIFF. `None` for anything else, for what is damaged
-/// before the dimensions, and for an image without area.
+/// Returns the width and height in pixels of a PNG, JPEG, GIF, WebP, BMP or TIFF. `None` for any other content, for
+/// content that is damaged before the dimensions, and for an image without area.
 pub(super) fn dimensions(content: &dyn Content) -> Option<(u32, u32)> {
     let start: [u8; 4] = content.exactly(0)?;
     let (width, height) = match &start {
@@ -29,13 +29,13 @@ pub(super) fn dimensions(content: &dyn Content) -> Option<(u32, u32)> {
     (width > 0 && height > 0).then_some((width, height))
 }
 
-/// Two numbers of 16 bits, one after the other.
+/// Reads two consecutive 16-bit numbers.
 fn pair(content: &dyn Content, at: usize, number: fn([u8; 2]) -> u16) -> Option<(u32, u32)> {
     let [a, b, c, d] = content.exactly(at)?;
     Some((number([a, b]).into(), number([c, d]).into()))
 }
 
-/// <https://www.w3.org/TR/png-3/#11IHDR>
+/// Reads a PNG: <https://www.w3.org/TR/png-3/#11IHDR>
 fn png(content: &dyn Content) -> Option<(u32, u32)> {
     let name: [u8; 4] = content.exactly(12)?;
     if &name != b"IHDR" {
@@ -44,23 +44,23 @@ fn png(content: &dyn Content) -> Option<(u32, u32)> {
     Some((u32::from_be_bytes(content.exactly(16)?), u32::from_be_bytes(content.exactly(20)?)))
 }
 
-/// The dimensions are in the frame header, the first segment whose marker is one of SOF0 to SOF15
+/// Reads a JPEG. The dimensions are in the frame header, the first segment with one of the markers SOF0 to SOF15
 /// (<https://www.w3.org/Graphics/JPEG/itu-t81.pdf>, B.1 and B.2.2).
 fn jpeg(content: &dyn Content) -> Option<(u32, u32)> {
-    /// In the range of the frame markers but none: tables of two kinds, and an extension.
+    /// Markers in the same range that are not frames: two kinds of tables, and an extension.
     const NO_FRAME: [u8; 3] = [0xC4, 0xC8, 0xCC];
     let mut at = 2;
     for _ in 0..MOST_SEGMENTS {
         let [mark, marker, high, low] = content.exactly(at)?;
         match (mark, marker) {
-            // Any number of fill bytes may be before a marker.
+            // Any number of fill bytes may precede a marker.
             (0xFF, 0xFF) => at += 1,
             (0xFF, 0xC0..=0xCF) if !NO_FRAME.contains(&marker) => {
                 return pair(content, at + 5, u16::from_be_bytes).map(|(height, width)| (width, height));
             }
-            // The picture itself, or its end, with no frame before it.
+            // The image data, or its end, without a frame before it.
             (0xFF, 0xDA | 0xD9) => return None,
-            // These stand alone.
+            // These markers have no segment.
             (0xFF, 0x01 | 0xD0..=0xD8) => at += 2,
             (0xFF, _) => at += 2 + usize::from(u16::from_be_bytes([high, low])),
             _ => return None,
@@ -69,9 +69,9 @@ fn jpeg(content: &dyn Content) -> Option<(u32, u32)> {
     None
 }
 
-/// <https://developers.google.com/speed/webp/docs/riff_container>
+/// Reads a WebP: <https://developers.google.com/speed/webp/docs/riff_container>
 fn webp(content: &dyn Content) -> Option<(u32, u32)> {
-    /// For the lossy and the lossless format.
+    /// Mask of a dimension in the lossy and lossless formats.
     const DIMENSION: u32 = 0x3FFF;
     let [b'W', b'E', b'B', b'P', b'V', b'P', b'8', form] = content.exactly(8)? else { return None };
     match form {
@@ -88,15 +88,15 @@ fn webp(content: &dyn Content) -> Option<(u32, u32)> {
     }
 }
 
-/// <https://learn.microsoft.com/en-us/windows/win32/gdi/bitmap-storage>
+/// Reads a BMP: <https://learn.microsoft.com/en-us/windows/win32/gdi/bitmap-storage>
 fn bmp(content: &dyn Content) -> Option<(u32, u32)> {
-    /// Length of the oldest header, with numbers of 16 bits.
+    /// Length of the oldest header, which has 16-bit numbers.
     const CORE_HEADER: u32 = 12;
     if u32::from_le_bytes(content.exactly(14)?) == CORE_HEADER {
         return pair(content, 18, u16::from_le_bytes);
     }
     let number = |at| Some(i32::from_le_bytes(content.exactly(at)?).unsigned_abs());
-    // The height is negative where the rows go from the top down.
+    // The height is negative if the rows are stored from top to bottom.
     Some((number(18)?, number(22)?))
 }
 
@@ -122,7 +122,7 @@ impl Endian {
     }
 }
 
-/// The dimensions are fields of the first directory, which may lie anywhere
+/// Reads a TIFF. The dimensions are fields of the first directory, which may be anywhere
 /// (<https://www.itu.int/itudoc/itu-t/com16/tiff-fx/docs/tiff6.pdf>, section 2).
 fn tiff(content: &dyn Content, endian: Endian) -> Option<(u32, u32)> {
     const WIDTH: u32 = 0x100;

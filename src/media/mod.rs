@@ -1,7 +1,7 @@
-//! The kind and the size of a picture, a file, a sound or a film.
+//! The kind and size of a picture, a file, a sound or a video.
 //!
-//! The size is read from the first bytes of the content, whether they are bytes or base64: some hundred of an image,
-//! some thousand of a PDF, however large it is. Only a text file is decoded and copied whole, because its words count.
+//! The size is read from the first bytes of the content, whether raw or base64: some hundred bytes of an image, some
+//! thousand of a PDF, however large it is. Only a text file is decoded and copied whole, because its words are counted.
 
 mod content;
 mod document;
@@ -21,7 +21,7 @@ pub enum MediaKind {
     Document,
     /// Sound.
     Audio,
-    /// Moving pictures.
+    /// Video.
     Video,
 }
 
@@ -32,16 +32,16 @@ pub enum Size {
     Unknown,
     /// The size of an image.
     Pixels {
-        /// From left to right, at least 1.
+        /// Width, at least 1.
         width: u32,
-        /// From top to bottom, at least 1.
+        /// Height, at least 1.
         height: u32,
     },
-    /// The size of a document, read or estimated.
+    /// The pages of a document, read or estimated.
     Pages(u32),
-    /// The size of a document that is not text and whose pages cannot be counted.
+    /// The bytes of a document that is not text and whose pages cannot be counted.
     Bytes(u64),
-    /// The length of sound or film, read or estimated, rounded up.
+    /// The length of a sound or video, read or estimated, rounded up.
     Seconds(u32),
 }
 
@@ -55,12 +55,12 @@ pub struct Media {
 }
 
 impl Media {
-    /// A block of which only the kind is known.
+    /// Returns a block of which only the kind is known.
     pub fn unknown(kind: MediaKind) -> Media {
         Media { kind, size: Size::Unknown }
     }
 
-    /// An image, sound or film with this content. Reads its header, O(1). For a document there is [`open_document`].
+    /// Reads the header of an image, sound or video, O(1). For a document use [`open_document`].
     pub fn of(kind: MediaKind, content: &dyn Content) -> Media {
         let size = match kind {
             MediaKind::Image => image::dimensions(content).map(|(width, height)| Size::Pixels { width, height }),
@@ -71,7 +71,7 @@ impl Media {
         Media { kind, size: size.unwrap_or(Size::Unknown) }
     }
 
-    /// A number that is another one for every other kind or size.
+    /// Returns a number that differs for every kind and size.
     pub fn key(self) -> u128 {
         const KIND_AT: u32 = 64;
         const SIZE_AT: u32 = 72;

@@ -1,45 +1,47 @@
 //! Reads the number of pages that a PDF states (ISO 32000-1).
 //!
-//! Its last lines lead to the table of its objects, that to the catalog, and the catalog to the root of the page tree,
-//! which states the number: a few short reads, wherever they lie. Where the table is compressed, a linearized file
-//! states the number at its beginning, and else it is estimated by the length.
+//! The last lines of a PDF lead to the table of its objects, the table to the catalog, and the catalog to the root of
+//! the page tree. The root states the number of pages. These are a few short reads, wherever the objects are. If the
+//! table is compressed, a linearized file states the number at its beginning. Otherwise the number is estimated from
+//! the length.
 
 use super::content::Content;
 
-/// A PDF says what it is in its first kilobyte, and where its table is in its last.
+/// A PDF is recognized by its first kilobyte, and names the place of its table in its last.
 pub(super) const HEAD: usize = 1024;
-/// A trailer and a catalog are shorter than this, except for what a catalog has after its pages.
+/// Maximum length of a trailer and of a catalog, except for the parts of a catalog after its pages.
 const DICTIONARY: usize = 2 * 1024;
-/// The root may name every page before it states their number.
+/// Maximum length of the root. It may list every page before their number.
 const ROOT: usize = 64 * 1024;
-/// Tables that are looked at. Each change that was appended to the file brought one, and there are broken files in which
-/// they form a circle.
+/// Maximum number of tables that are read. Each appended change adds a table, and in some broken files the tables form
+/// a circle.
 const MOST_TABLES: usize = 64;
-/// Sections that are looked at, of all tables together: most have one, and each change brought one or a few.
+/// Maximum number of sections that are read, of all tables together. Most tables have one or a few.
 const MOST_SECTIONS: usize = 64;
 
-/// Bytes of an entry in a table.
+/// Bytes of a table entry.
 const ENTRY: usize = 20;
 
-/// Bytes of a page where the table is compressed, as TeX and Ghostscript write it: about 8 KB for a page of text, 80 KB
-/// with figures. In the middle, either is estimated wrongly by the same factor.
+/// Bytes for each page if the table is compressed, as TeX and Ghostscript write it: about 8 KB for a page of text, and
+/// 80 KB with figures. This value is in the middle, so it is wrong by the same factor for either.
 const BYTES_A_PAGE: u64 = 25_000;
-/// A file that states more does not say the truth, or no provider takes it.
+/// A larger stated number is wrong, or no provider accepts the file.
 const MOST_STATED: u32 = 10_000;
-/// Bytes that a page takes at least. What is drawn on it is a stream of its own, which no compression of objects holds:
-/// `9 0 obj<</Length 0>>stream endstream endobj` is the shortest.
+/// Minimum bytes of a page. Its drawing is a separate stream, which compression of objects does not include. The
+/// shortest is `9 0 obj<</Length 0>>stream endstream endobj`.
 const LEAST_BYTES_A_PAGE: u64 = 40;
-/// Estimated pages are at most as many as a provider takes
-/// (<https://docs.anthropic.com/en/docs/build-with-claude/pdf-support>): beyond that a file is large by its pictures.
+/// Maximum estimate: the number of pages that a provider accepts
+/// (<https://docs.anthropic.com/en/docs/build-with-claude/pdf-support>). A larger file is large because of its
+/// pictures.
 const MOST_ESTIMATED: u32 = 100;
 
-/// True if these are the first bytes of a PDF. Some tools write lines before its mark; in the middle of a line it is a
-/// text that speaks of one.
+/// True if these are the first bytes of a PDF. Some tools write lines before its mark. A mark in the middle of a line
+/// is in a text about PDF.
 pub(super) fn is_pdf(head: &[u8]) -> bool {
     head.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| line.starts_with(b"%PDF-"))
 }
 
-/// Pages of a PDF, stated or estimated.
+/// Returns the pages of a PDF, stated or estimated.
 pub(super) fn pages(content: &dyn Content, head: &[u8]) -> u32 {
     let of_length = |bytes_a_page| {
         let pages = (content.length() as u64).div_ceil(bytes_a_page);
@@ -52,12 +54,12 @@ pub(super) fn pages(content: &dyn Content, head: &[u8]) -> u32 {
     }
 }
 
-/// Annex F.
+/// Reads the number from the beginning of a linearized file (Annex F).
 fn stated_at_start(head: &[u8]) -> Option<u32> {
     number_behind(dictionary(&head[find(head, b"/Linearized")?..]), b"/N")
 }
 
-/// 7.5.4, 7.5.5, 7.7.2 and 7.7.3.
+/// Reads the number from the root of the page tree (7.5.4, 7.5.5, 7.7.2 and 7.7.3).
 fn stated_by_root(content: &dyn Content) -> Option<u32> {
     let last = content.some(content.length().saturating_sub(HEAD), HEAD);
     let mut at: usize = number_behind(&last[rfind(&last, b"startxref")?..], b"startxref")?;
@@ -78,14 +80,14 @@ fn stated_by_root(content: &dyn Content) -> Option<u32> {
 /// The places of the objects, newest table first.
 struct Objects<'a> {
     content: &'a dyn Content,
-    /// Number of the first object, how many there are, and where the entry of the first is.
+    /// The number of the first object, the number of objects, and the place of the first entry.
     sections: Vec<(usize, usize, usize)>,
 }
 
 impl Objects<'_> {
-    /// Reads the sections of a table; gives its trailer.
+    /// Reads the sections of a table, and returns its trailer.
     fn add_table(&mut self, at: usize) -> Option<Vec<u8>> {
-        /// Two numbers and the line breaks around them.
+        /// Length of two numbers and the line breaks around them.
         const SECTION_HEAD: usize = 32;
         let mut at = at.checked_add(find(&self.content.some(at, SECTION_HEAD), b"xref")? + b"xref".len())?;
         while self.sections.len() < MOST_SECTIONS {
@@ -100,7 +102,7 @@ impl Objects<'_> {
         find(&trailer, b"trailer").map(|start| dictionary(&trailer[start..]).to_vec())
     }
 
-    /// The first bytes of an object, at most `most`.
+    /// Returns the first bytes of an object, at most `most`.
     fn object(&self, which: usize, most: usize) -> Option<Vec<u8>> {
         let (first, _, entries) =
             self.sections.iter().find(|(first, count, _)| (*first..first.saturating_add(*count)).contains(&which))?;
@@ -112,24 +114,24 @@ impl Objects<'_> {
     }
 }
 
-/// Up to the end of the dictionary, or of the bytes.
+/// Returns the bytes up to the end of the dictionary, or all of them.
 fn dictionary(bytes: &[u8]) -> &[u8] {
     &bytes[..find(bytes, b"startxref").or_else(|| find(bytes, b"endobj")).unwrap_or(bytes.len())]
 }
 
-/// The number after a name, where the value is one or refers to an object.
+/// Returns the number after a name, or the number of the object that its value refers to.
 fn number_behind<N: std::str::FromStr>(bytes: &[u8], name: &[u8]) -> Option<N> {
     let mut rest = bytes;
     loop {
         rest = &rest[find(rest, name)? + name.len()..];
-        // A longer name may begin alike.
+        // A longer name may begin the same way.
         if let Some((number, _)) = number(rest) {
             return Some(number);
         }
     }
 }
 
-/// The number at the beginning, after white space, and what follows it.
+/// Reads the number at the beginning, after white space. Returns the rest too.
 fn number<N: std::str::FromStr>(bytes: &[u8]) -> Option<(N, &[u8])> {
     let bytes = bytes.trim_ascii_start();
     let (digits, rest) = bytes.split_at(bytes.iter().take_while(|byte| byte.is_ascii_digit()).count());

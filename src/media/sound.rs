@@ -1,23 +1,23 @@
-//! Reads the duration of a sound or a film.
+//! Reads the duration of a sound or a video.
 
 use super::Size;
 use super::content::Content;
 
-/// Speech as MP3, AAC or Opus, at the 64 kbit/s that recorders use for it; music takes twice as many, so it is
-/// estimated long rather than short.
+/// Speech as MP3, AAC or Opus at 64 kbit/s, as recorders use it. Music takes twice as many, so its duration is
+/// overestimated rather than underestimated.
 pub(super) const AUDIO_BYTES_A_SECOND: u64 = 8_000;
 
-/// Film at 1 Mbit/s: the recording of a screen, or a film of 720 lines, well compressed. Estimated long, too.
+/// Video at 1 Mbit/s: a screen recording, or well compressed 720p video. Its duration is overestimated too.
 pub(super) const VIDEO_BYTES_A_SECOND: u64 = 125_000;
 
-/// Duration by the header of a WAV file, else by the number of bytes.
+/// Returns the duration from the header of a WAV file, otherwise an estimate from the number of bytes.
 pub(super) fn seconds(content: &dyn Content, bytes_a_second: u64) -> Option<Size> {
     let rate = wav_bytes_a_second(content).unwrap_or(bytes_a_second);
     let length = u64::try_from(content.length()).ok().filter(|length| *length > 0)?;
     Some(Size::Seconds(u32::try_from(length.div_ceil(rate)).unwrap_or(u32::MAX)))
 }
 
-/// Less than any codec of telephones takes: a header that says so is damaged.
+/// Less than any telephone codec uses. A header with a lower rate is damaged.
 const LEAST_BYTES_A_SECOND: u64 = 500;
 
 /// Reads the format chunk, which every writer puts first

@@ -1,7 +1,7 @@
 //! A conversation as the engine sees it: roles and parts over text borrowed from the host's own messages.
 //!
-//! `T` is the text: `Cow<str>` over JSON values, a borrowed Python string over Python objects. What the engine does
-//! not understand is an opaque part: counted and kept whole.
+//! `T` is the text: `Cow<str>` over JSON values, a borrowed Python string over Python objects. Content that the engine
+//! does not understand is an opaque part, which is counted and kept whole.
 
 mod span;
 mod tie;
@@ -22,7 +22,7 @@ use crate::tokens::TextKind;
 
 /// A text of a conversation, in the memory of the host or of the engine.
 pub trait Text: Deref<Target = str> {
-    /// A digest of its content: what [`digest_of`] says. O(length), unless the text knows it.
+    /// Returns its [`digest_of`]. O(length), unless the text knows it.
     fn digest(&self) -> u128 {
         digest_of(self)
     }
@@ -32,7 +32,7 @@ impl Text for Cow<'_, str> {}
 impl Text for String {}
 impl Text for &str {}
 
-/// A digest of a text, the same on every machine. O(length) at memory speed.
+/// Returns a digest of a text, the same on every machine. O(length) at memory speed.
 pub fn digest_of(text: &str) -> u128 {
     xxh3_128(text.as_bytes())
 }
@@ -41,16 +41,16 @@ pub fn digest_of(text: &str) -> u128 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Instructions that are above the conversation.
+    /// Instructions above the conversation.
     System,
-    /// The person, or the tool results that travel in their name.
+    /// The user, or tool results sent as the user.
     User,
     /// The model.
     Assistant,
 }
 
 impl Role {
-    /// The role that speaks next.
+    /// Returns the role that speaks next.
     #[must_use]
     pub fn other(self) -> Role {
         match self {
@@ -59,7 +59,7 @@ impl Role {
         }
     }
 
-    /// The name that wire formats use.
+    /// Returns the name in wire formats.
     pub fn name(self) -> &'static str {
         match self {
             Role::System => "system",
@@ -69,10 +69,10 @@ impl Role {
     }
 }
 
-/// True if a provider signed a reasoning block; a signed one must travel with its tool loop.
+/// Whether a provider signed a reasoning block. A signed block must stay with its tool loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signature {
-    /// The block carries a signature, or is redacted and so opaque.
+    /// The block has a signature, or is redacted and so opaque.
     Signed,
     /// Plain text.
     Unsigned,
@@ -81,17 +81,17 @@ pub enum Signature {
 /// The outcome of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Outcome {
-    /// It says that it did what it was asked.
+    /// The result says that the call did what it was asked.
     Succeeded,
-    /// It says that it failed.
+    /// The result says that the call failed.
     Failed,
-    /// It says neither.
+    /// The result says neither.
     #[default]
     Unknown,
 }
 
 impl Outcome {
-    /// Its public name.
+    /// Returns the public name.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Succeeded => "succeeded",
@@ -101,10 +101,10 @@ impl Outcome {
     }
 }
 
-/// A file: its words, where they are at hand, and what is counted by its size.
+/// A file: its text, if it is available, and media that are counted by size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document<T> {
-    /// Its name and what is said about it; of a text, the text.
+    /// Its name and description. Of a text file, also its text.
     pub texts: Vec<T>,
     /// Its pages, or the pictures in it.
     pub media: Vec<Media>,
@@ -128,18 +128,18 @@ pub enum Item<T> {
 /// One content block of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part<T> {
-    /// Words.
+    /// Text.
     Text(T),
     /// The model's reasoning.
     Reasoning {
-        /// The words, or the encrypted data of a redacted block.
+        /// The text, or the encrypted data of a redacted block.
         text: T,
-        /// True if it may be parted from its tool loop.
+        /// Whether it must stay with its tool loop.
         signature: Signature,
     },
     /// A tool call.
     Call {
-        /// Identifier that the result repeats; empty where the format has none.
+        /// Identifier that the result repeats; empty if the format has none.
         id: T,
         /// Name of the tool.
         name: T,
@@ -148,26 +148,26 @@ pub enum Part<T> {
     },
     /// The result of a tool call.
     Result {
-        /// Identifier of the call; empty where the format has none, and place and tool say which call it answers.
+        /// Identifier of the call; empty if the format has none. Then position and tool show which call it answers.
         id: T,
-        /// Name of the tool, where the format says it.
+        /// Name of the tool, if the format has it.
         tool: Option<T>,
         /// The outcome that the format states in a field of its own.
         outcome: Outcome,
         /// The pieces of the result, in order.
         items: Vec<Item<T>>,
     },
-    /// A picture, sound or film.
+    /// A picture, a sound or a video.
     Media(Media),
     /// A file.
     Document(Document<T>),
-    /// A place up to which the provider caches the prompt; costs nothing.
+    /// The end of a prefix that the provider caches. It costs nothing.
     CachePoint,
-    /// Something else, as compact JSON: kept whole.
+    /// Something else, as compact JSON. It is kept whole.
     Opaque(T),
 }
 
-/// True if a message may be touched at all.
+/// Whether a message may be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pin {
     /// Never edited and never removed.
@@ -185,14 +185,14 @@ pub struct Message<T> {
     pub role: Role,
     /// Its content blocks, in order.
     pub parts: Vec<Part<T>>,
-    /// True if it may be touched.
+    /// Whether it may be changed.
     pub pin: Pin,
-    /// Ties of parts to other parts, by their positions; few messages have any.
+    /// Ties of its parts to other parts, with the index of the part. Few messages have any.
     pub ties: Vec<(usize, Tie<T>)>,
 }
 
 impl<T: Text> Item<T> {
-    /// Its text and the kind of that; `None` for media and files.
+    /// Returns the text and its kind; `None` for media and files.
     pub fn text(&self) -> Option<(&str, TextKind)> {
         match self {
             Item::Text(text) => Some((text, TextKind::ToolOutput)),
@@ -203,7 +203,7 @@ impl<T: Text> Item<T> {
 }
 
 impl<T> Part<T> {
-    /// Gives every text that counts to `each`, in order, with its kind.
+    /// Calls `each` with every counted text, in order, with its kind.
     pub fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
         match self {
             Part::Text(text) | Part::Reasoning { text, .. } => each(text, TextKind::Prose),
@@ -231,14 +231,15 @@ impl<T> Part<T> {
 }
 
 impl<T> Document<T> {
-    /// A file is as often a table, code or a log as prose, so it is as dense as the output of a tool.
+    /// Calls `each` with every counted text. A file is as often a table, code or a log as prose, so its text counts as
+    /// tool output.
     fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
         self.texts.iter().for_each(|text| each(text, TextKind::ToolOutput));
     }
 }
 
 impl<T> Message<T> {
-    /// Gives every text that counts to `each`, in order, with its kind.
+    /// Calls `each` with every counted text, in order, with its kind.
     pub fn texts<'a>(&'a self, mut each: impl FnMut(&'a T, TextKind)) {
         self.parts.iter().for_each(|part| part.texts(&mut each));
     }
@@ -253,8 +254,8 @@ impl<T: Text> Message<T> {
 
 /// A conversation, oldest message first.
 ///
-/// All results to the calls of one message are one message here, and so is all that a model says in one go, however many
-/// entries of the caller's list they take: what is decided of a conversation is the same in every format.
+/// Here, all results to the calls of one message are one message, and so is everything that a model says in one answer,
+/// however many entries of the caller's list they take. So decisions about a conversation are the same in every format.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Conversation<T> {
     /// The messages.
@@ -267,12 +268,12 @@ impl<T> Conversation<T> {
         self.messages.iter().map(|message| message.span.clone()).collect()
     }
 
-    /// The first entry of a message in the caller's list.
+    /// Returns the first entry of a message in the caller's list.
     pub fn entry(&self, message: usize) -> usize {
         self.messages[message].span.entries().start
     }
 
-    /// The message that an entry of the caller's list belongs to.
+    /// Returns the message of an entry of the caller's list.
     pub fn message_of(&self, entry: usize) -> Option<usize> {
         let index = self.messages.partition_point(|message| message.span.entries().end <= entry);
         (index < self.messages.len()).then_some(index)

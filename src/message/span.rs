@@ -1,10 +1,10 @@
-//! The entries of the caller's list that each message consists of.
+//! The entries of the caller's list that form a message.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// The entries of one message: one, or several if the format gives every call and every result an entry of its own.
+/// The entries of one message: several if the format has an entry for every call and result, otherwise one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     first: usize,
@@ -13,33 +13,33 @@ pub struct Span {
 }
 
 impl Span {
-    /// One entry of the list.
+    /// Returns the span of one entry of the list.
     pub fn of(entry: usize) -> Span {
         Span { first: entry, later: Vec::new() }
     }
 
-    /// The next entry of the list belongs to the message too; its parts begin at `first_part`.
+    /// Adds the next entry of the list to the message. Its parts begin at `first_part`.
     pub fn grow(&mut self, first_part: usize) {
         self.later.push(first_part);
     }
 
-    /// The entries.
+    /// Returns the entries.
     pub fn entries(&self) -> Range<usize> {
         self.first..self.first + 1 + self.later.len()
     }
 
-    /// The first part of each entry after the first.
+    /// Returns the first part of each entry after the first.
     pub fn later_entries(&self) -> &[usize] {
         &self.later
     }
 
-    /// The entry that holds a part, and the first part in that entry.
+    /// Returns the entry of a part, and the first part in that entry.
     pub fn entry_of(&self, part: usize) -> (usize, usize) {
         let before = self.later.partition_point(|first| *first <= part);
         (self.first + before, before.checked_sub(1).map_or(0, |index| self.later[index]))
     }
 
-    /// The parts that share an entry with a part, in a message of this many parts.
+    /// Returns the parts that share an entry with a part, in a message of this many parts.
     pub fn parts_with(&self, part: usize, parts: usize) -> Range<usize> {
         let after = self.later.partition_point(|first| *first <= part);
         let start = after.checked_sub(1).map_or(0, |index| self.later[index]);
@@ -61,8 +61,8 @@ impl FromIterator<Span> for Spans {
 impl TryFrom<Vec<Span>> for Spans {
     type Error = &'static str;
 
-    /// Reads spans from data that may be wrong. Each span must begin at or after the end of the one before it, and the parts
-    /// of its entries must be in order.
+    /// Reads spans from data that may be wrong. Each span must begin at or after the end of the one before it, and the
+    /// parts of its entries must be in order.
     fn try_from(spans: Vec<Span>) -> Result<Spans, &'static str> {
         let mut end = 0;
         for span in &spans {
@@ -77,23 +77,23 @@ impl TryFrom<Vec<Span>> for Spans {
 }
 
 impl Spans {
-    /// Number of messages.
+    /// Returns the number of messages.
     pub fn messages(&self) -> usize {
         self.0.len()
     }
 
-    /// Number of entries of the caller's list.
+    /// Returns the number of entries in the caller's list.
     pub fn count(&self) -> usize {
         self.0.last().map_or(0, |span| span.entries().end)
     }
 
-    /// The entries of some messages in a row.
+    /// Returns the entries of a range of messages.
     pub fn entries(&self, messages: Range<usize>) -> Range<usize> {
         let start = |message: usize| self.0.get(message).map_or(self.count(), |span| span.entries().start);
         start(messages.start)..start(messages.end)
     }
 
-    /// The entry that holds a part of a message, and which of its parts that is.
+    /// Returns the entry of a message's part, and the index of the part in that entry.
     pub fn place(&self, message: usize, part: usize) -> (usize, usize) {
         let (entry, first) = self.0[message].entry_of(part);
         (entry, part - first)

@@ -1,14 +1,14 @@
-//! Ties between parts that are not a call and a result of the host.
+//! Ties between parts other than a call and its result.
 
 /// The reason why a part must stay with another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tie<T> {
-    /// A step of this id that the provider runs itself. Its outcome may come in a later message: while a program of the
-    /// model waits for a tool of the host, the program's own outcome is due.
+    /// A step with this id that the provider runs itself. Its outcome may come in a later message, for example while
+    /// the model's program waits for a tool of the host.
     Begins(T),
     /// The outcome of that step.
     Ends(T),
-    /// Asks a person whether a call may run.
+    /// Asks a person for approval of a call.
     Asks {
         /// Identifier that the decision repeats.
         request: T,
@@ -20,10 +20,10 @@ pub enum Tie<T> {
         /// Identifier of the request.
         request: T,
     },
-    /// Stands for an item that the provider has stored, which may be a call.
+    /// Refers to an item that the provider has stored, which may be a call.
     Refers,
-    /// Stands for all that was said before it.
+    /// Replaces everything that was said before it.
     Replaces,
-    /// Came of the signed reasoning before it, and is refused without that.
+    /// Results from the signed reasoning before it, and is refused without it.
     Reasoned,
 }

@@ -1,9 +1,9 @@
-//! The order of the parts of a message, if its format has none.
+//! The order of a message's parts, if its format has none.
 
 use super::Part;
 
-/// When a part has its turn in a message of Chat, which says reasoning, words and calls in fields of their own and so
-/// forgets which came first.
+/// The position of a part in a message of Chat. Chat has separate fields for reasoning, words and calls, and so loses
+/// their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Turn {
     /// A tool result.
@@ -14,12 +14,12 @@ pub enum Turn {
     Content,
     /// A tool call.
     Call,
-    /// Said by few formats, and nothing to the model.
+    /// A mark that few formats have and the model does not see.
     Mark,
 }
 
 impl<T> Part<T> {
-    /// When the part has its turn.
+    /// Returns the position of the part.
     pub fn turn(&self) -> Turn {
         match self {
             Part::Result { .. } => Turn::Result,

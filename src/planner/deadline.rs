@@ -1,19 +1,19 @@
-//! When a plan must be done.
+//! The time by which a plan must be done.
 
 use std::fmt;
 
-/// The end of the time for a plan. The crate reads no clock, so the caller brings one.
+/// The time by which a plan must be done. The crate reads no clock, so the caller passes one.
 #[derive(Clone, Copy, Default)]
 pub enum Deadline<'a> {
-    /// Whenever it is.
+    /// At any time.
     #[default]
     Never,
-    /// Returns true once the time is over.
+    /// Returns true after the deadline.
     When(&'a (dyn Fn() -> bool + Sync)),
 }
 
 impl Deadline<'_> {
-    /// True once the time has passed.
+    /// True after the deadline.
     pub fn is_over(self) -> bool {
         match self {
             Deadline::Never => false,

@@ -1,4 +1,4 @@
-//! A plan as data, which gives the same plan in another process.
+//! A plan as data, from which another process gets the same plan.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -6,18 +6,18 @@ use serde_json::{Map, Value, json};
 use super::plan::Plan;
 use crate::error::{Error, Result};
 
-/// The key under which [`Plan::to_json`] has the exact plan.
+/// The key of [`Plan::to_json`] with the exact plan.
 const REPLAY: &str = "replay";
 
-/// Hexadecimal digits of a fingerprint: 128 bits, which a JSON number does not hold.
+/// Hexadecimal digits of a fingerprint. It has 128 bits, which do not fit into a JSON number.
 const FINGERPRINT_DIGITS: usize = 32;
 
 /// Advice for data that is not a plan.
 const REMEDY: &str = "give the dict of `Plan.to_dict` unchanged, or make a new plan";
 
 impl Plan {
-    /// Reads a plan that [`Plan::to_json`] wrote, and returns an equal one. Only `replay` is read; the rest is for programs.
-    /// The indices are checked against a conversation when the plan is applied. O(length).
+    /// Reads a plan that [`Plan::to_json`] wrote, and returns an equal one. Only `replay` is read; the rest is for
+    /// programs. The indices are checked against a conversation when the plan is applied. O(length).
     ///
     /// # Errors
     /// `Policy` with the wrong key if the value is not such a plan.
@@ -46,7 +46,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// All of the plan, for [`Plan::from_json`].
+    /// Returns the whole plan, for [`Plan::from_json`].
     pub(super) fn exact(&self) -> Value {
         json!({
             "format": self.format,

@@ -1,4 +1,4 @@
-//! A plan in words, for people.
+//! Explains a plan to people.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::numbers::thousands;
 use crate::report::SummaryBy;
 
 impl Plan {
-    /// Says what the plan does and why, one line for each edit.
+    /// Returns the edits of the plan with their reasons, one on each line.
     pub fn explain(&self) -> String {
         let mut out = format!(
             "{} messages, {} tokens; budget {} (starts above {}, goes down to {})\n",

@@ -11,16 +11,16 @@ use super::gap::{Gap, older_notes, replaced_notes};
 use super::rendering::Rendering;
 use super::shorten::FramedCut;
 
-/// Tokens that a body adds to its frame beside its own: the digits that say how long it is, and the joint.
+/// Tokens that a body adds to its frame beside its own: the digits of its length, and the join.
 const JOINT: usize = 4;
 
-/// The share of the budget that the account takes where a quarter of a conversation stays or more, and where an eighth stays
-/// or less. The less there is room for, the more it matters to know what was going on. Found by replaying recorded sessions.
+/// The share of the budget for the account, if a quarter of a conversation is kept or more, and if an eighth is kept or
+/// less. The less room there is, the more important is the account. `benches/retention.py` measures the effect.
 const ACCOUNT: [f64; 2] = [0.15, 0.25];
 const STAYS: [f64; 2] = [0.25, 0.125];
 
-/// The account of what goes, in the largest gap, and the lines for the gaps and cuts of a plan whose texts are empty so far, in
-/// `room` tokens. O(length of the conversation).
+/// Fills the empty texts of a plan in `room` tokens: the account of the removed messages in the largest gap, and lines
+/// for the gaps and cuts. O(length of the conversation).
 pub(super) fn fill<T: Text>(
     working_copy: &WorkingCopy<'_, T>,
     gaps: &[Gap],
@@ -32,7 +32,7 @@ pub(super) fn fill<T: Text>(
     let items: Vec<_> = cuts.iter().map(|cut| (cut.place.message, cut.place.part, cut.place.item)).collect();
     let older = gaps.iter().enumerate().flat_map(|(index, gap)| {
         let notes = replaced_notes(&working_copy.conversation.messages, &gap.standing);
-        // An older summary is for the next one to go on from, where there will be one.
+        // The next summary continues from an older one, if there will be a next one.
         let goes_on = working_copy.bounds.summary > 0;
         notes.map(move |note| (index, if goes_on { parts(note.body).1 } else { note.body }))
     });
@@ -56,7 +56,7 @@ pub(super) fn fill<T: Text>(
     digest
 }
 
-/// The gap that removes most, and the account of all that is removed; empty where a summary will say it.
+/// Returns the gap that removes most, and the account of everything removed; empty if a summary will replace it.
 fn account_of<T: Text>(
     working_copy: &WorkingCopy<'_, T>,
     gaps: &[Gap],

@@ -1,5 +1,5 @@
-//! Checks that a plan is consistent and fits a conversation. A plan that was made here is and does. A plan that was read
-//! from data may say anything.
+//! Checks that a plan is consistent and fits a conversation. A plan made by the engine always is. A plan that was read
+//! from data may have any content.
 
 use std::ops::Range;
 
@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 use crate::message::{Conversation, Part, Text};
 
 impl Plan {
-    /// Checks that edits and artifacts refer to known messages, in their order, and that no edit refers to a message that
+    /// Checks that edits and artifacts refer to existing messages, in order, and that no edit refers to a message that
     /// another edit removes. O(messages + edits).
     ///
     /// # Errors
-    /// The key that is wrong, and what is wrong with it.
+    /// The wrong key, and the problem.
     pub(super) fn is_whole(&self) -> Result<(), (String, &'static str)> {
         let messages = self.spans.messages();
         let is_range = |range: &Range<usize>| range.start < range.end && range.end <= messages;
@@ -53,7 +53,7 @@ impl Plan {
         }
     }
 
-    /// Returns the first edit that changes the same content as another one. The messages of all edits exist.
+    /// Returns the first edit that changes the same content as another one. The messages of all edits must exist.
     fn contradiction(&self) -> Option<usize> {
         let mut removed = vec![false; self.spans.messages()];
         for (index, edit) in self.edits.iter().enumerate() {
@@ -91,7 +91,7 @@ impl Plan {
     /// O(edits).
     ///
     /// # Errors
-    /// `Conversation` if not: then it is not as the engine made it.
+    /// `Conversation` if not. The plan was then not made by the engine.
     pub fn fits<T: Text>(&self, conversation: &Conversation<T>) -> Result<()> {
         let edits = self.edits.iter().position(|edit| !is_there(&edit.action, conversation));
         let artifacts = self.artifacts.iter().position(|artifact| !is_stored(&artifact.source, conversation));

@@ -16,13 +16,13 @@ use crate::store::{NOTE_ANSWER, Reference, RemovalNote, Storing, Whereabouts, re
 use crate::tokens::{CountTokens, TextKind};
 use crate::working_copy::{WorkingCopy, read_removal_note};
 
-/// A body, for what is around one.
+/// A body for measuring the text around one.
 pub(super) const SOME: &str = "-";
 
-/// The tool that removed messages are stored under.
+/// The tool name under which removed messages are stored.
 const TRANSCRIPT: &str = "transcript";
 
-/// Messages that go, and the note in their place, whose body is still to come.
+/// Removed messages, and the note that replaces them, still without its body.
 #[derive(Debug)]
 pub(super) struct Gap {
     /// The messages.
@@ -31,13 +31,13 @@ pub(super) struct Gap {
     pub standing: NotePlace,
     /// The place where the messages will be stored.
     pub reference: Option<Reference>,
-    /// The removals that the note speaks of.
+    /// The number of removed messages that the note states.
     removed: usize,
-    /// Tokens that go, those of older notes included.
+    /// Freed tokens, including those of older notes.
     freed: usize,
 }
 
-/// The gaps of `working_copy`, and what must be stored of them. O(messages).
+/// Returns the gaps of `working_copy`, and the content to store for them. O(messages).
 pub(super) fn gaps<T: Text>(working_copy: &WorkingCopy<'_, T>, with: &Rendering<'_>) -> (Vec<Gap>, Vec<Artifact>) {
     let mut neighbours = Neighbours::default();
     let mut noted_in = HashSet::default();
@@ -63,7 +63,7 @@ pub(super) fn gaps<T: Text>(working_copy: &WorkingCopy<'_, T>, with: &Rendering<
 }
 
 impl Gap {
-    /// The edit that removes the messages, with a note that has this body, if it is shorter with it. O(body).
+    /// Returns the edit that removes the messages, with a note that has this body if that makes it shorter. O(body).
     pub(super) fn edit(self, body: &str, with: &Rendering<'_>) -> Edit {
         let mut text = self.note(body);
         let mut tokens_after = self.added(&text, with);
@@ -81,7 +81,7 @@ impl Gap {
         }
     }
 
-    /// Tokens that it frees while its note has hardly a body.
+    /// Returns the tokens that it saves if its note has hardly any body.
     pub(super) fn saves(&self, with: &Rendering<'_>) -> usize {
         self.freed.saturating_sub(self.added(&self.note(SOME), with))
     }
@@ -91,7 +91,7 @@ impl Gap {
         removal_note(self.removed, &whereabouts, body)
     }
 
-    /// Tokens that its note adds.
+    /// Returns the tokens that its note adds.
     fn added(&self, text: &str, with: &Rendering<'_>) -> usize {
         let overhead = with.counter.overhead();
         let count = |text: &str| with.counter.count(text, TextKind::Prose) + overhead.block;
@@ -106,8 +106,8 @@ impl Gap {
     }
 }
 
-/// Position of the note about messages that leave a tool loop in which the model has thought: in the request of its turn,
-/// or before it if the request is pinned.
+/// Returns the position of the note about messages removed from a tool loop in which the model has thought: in the
+/// request of the turn, or before it if the request is pinned.
 fn with_request<T: Text>(
     working_copy: &WorkingCopy<'_, T>,
     request: usize,
@@ -115,7 +115,7 @@ fn with_request<T: Text>(
 ) -> NotePlace {
     let messages = &working_copy.conversation.messages;
     let holds = |message: usize| messages[message].pin == Pin::Free && !working_copy.is_removed(message);
-    // The note of an earlier compaction may be before it, and its answer between them.
+    // The note of an earlier compaction may precede it, with an answer in between.
     let earlier = request.checked_sub(2).filter(|note| {
         messages[*note].role == Role::User
             && (*note..request).all(|message| working_copy.is_note(message) && holds(message))
@@ -128,7 +128,8 @@ fn with_request<T: Text>(
     }
 }
 
-/// The older notes in a message that the next note there takes the place of: another gap of this plan may have taken it.
+/// Returns the older notes in a message that the next note there replaces. Another gap of this plan may have replaced
+/// them.
 fn replaced<T: Text>(
     messages: &[Message<T>],
     message: usize,
@@ -137,8 +138,8 @@ fn replaced<T: Text>(
     if noted_in.insert(message) { notes_in(&messages[message]) } else { Vec::new() }
 }
 
-/// Position of the note about messages from `start` on, between its neighbours. `noted_in` lists the messages that hold a
-/// note of this plan.
+/// Returns the position of the note about messages from `start` on, between its neighbours. `noted_in` lists the
+/// messages with a note of this plan.
 fn note_position<T: Text>(
     messages: &[Message<T>],
     start: usize,
@@ -159,24 +160,24 @@ fn note_position<T: Text>(
         }
         (Seam::InsertPair(role), ..) => NotePlace::Own { before: start, role, answer: NoteAnswer::Follows },
         (Seam::Insert(role), ..) => NotePlace::Own { before: start, role, answer: NoteAnswer::None },
-        // A seam appends to a message that is there, and to none that was inserted.
+        // A seam appends to an existing message, and not to an inserted one.
         (Seam::AppendBefore | Seam::AppendBeforeAnswered | Seam::AppendAfter, ..) => {
             NotePlace::Own { before: start, role: Role::User, answer: NoteAnswer::None }
         }
     }
 }
 
-/// The parts of a message that are notes.
+/// Returns the parts of a message that are notes.
 fn notes_in<T: Text>(message: &Message<T>) -> Vec<usize> {
     let parts = message.parts.iter().enumerate();
     parts.filter(|(_, part)| read_removal_note(part).is_some()).map(|(index, _)| index).collect()
 }
 
-/// Content to store for a gap: the older notes that the new one replaces, which lead to content removed before, and the
-/// messages as the host has them.
+/// Returns the content to store for a gap: the older notes that the new one replaces, which refer to content removed
+/// before, and the host's messages.
 ///
-/// The reference is made from the digest of the messages, which is at hand, rather than from the bytes: rendering a long
-/// history takes longer than deciding about it, and a dry run needs the reference but not the bytes.
+/// The reference is made from the digest of the messages, which is known, instead of from the bytes. Rendering a long
+/// history takes longer than planning, and a dry run needs the reference but not the bytes.
 fn transcript<T: Text>(
     working_copy: &WorkingCopy<'_, T>,
     gap: &Range<usize>,
@@ -193,7 +194,7 @@ fn transcript<T: Text>(
         }
     }
     let digest = working_copy.tokens.text_digest(gap.clone());
-    // Two gaps of a plan may have the same words. Their positions distinguish them.
+    // Two gaps of a plan may have the same text. Their positions distinguish them.
     let place = gap.start.to_le_bytes();
     let identity = [&digest.to_le_bytes(), &place[..], notes.as_bytes()].concat();
     Artifact {
@@ -203,15 +204,15 @@ fn transcript<T: Text>(
     }
 }
 
-/// The removals that the note speaks of: the messages that go now, and those that older notes spoke of. Anybody can write
-/// a note with any number, so the sum saturates.
+/// Returns the number of removed messages for the note: those removed now, and those that older notes state. Anyone can
+/// write a note with any number, so the sum saturates.
 fn removed_in_all<T: Text>(working_copy: &WorkingCopy<'_, T>, gap: &Range<usize>, standing: &NotePlace) -> usize {
     let gone = gap.clone().filter(|message| !working_copy.is_note(*message)).count();
     older_notes(&working_copy.conversation.messages, gap, standing)
         .fold(gone, |sum, note| sum.saturating_add(note.messages))
 }
 
-/// The notes that go with a gap, in their order: those in a message that stays, which the new one replaces, and those in
+/// Returns the notes that a gap removes, in order: those in a kept message, which the new note replaces, and those in
 /// the gap.
 pub(super) fn older_notes<'d, T: Text>(
     messages: &'d [Message<T>],
@@ -222,7 +223,7 @@ pub(super) fn older_notes<'d, T: Text>(
     replaced_notes(messages, standing).chain(gone)
 }
 
-/// The older notes in a message that stays which a new one replaces.
+/// Returns the older notes in a kept message that a new note replaces.
 pub(super) fn replaced_notes<'d, T: Text>(
     messages: &'d [Message<T>],
     standing: &'d NotePlace,
@@ -234,7 +235,7 @@ pub(super) fn replaced_notes<'d, T: Text>(
     parts.iter().filter_map(move |part| read_removal_note(&messages[message].parts[*part]))
 }
 
-/// Tokens that a gap frees, older notes included.
+/// Returns the tokens that a gap frees, including those of older notes.
 fn freed<T: Text>(working_copy: &WorkingCopy<'_, T>, gap: &Range<usize>, standing: &NotePlace) -> usize {
     let messages = gap.clone().map(|message| working_copy.tokens.message(message));
     match standing {

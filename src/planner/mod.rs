@@ -1,7 +1,7 @@
-//! From a conversation and a budget to a plan.
+//! Makes a plan from a conversation and a budget.
 //!
 //! [`outline`] decides: it runs the stages over a working copy until the target is met, level by level. [`render`] then
-//! makes the texts and references of what was decided and counts the outcome exactly.
+//! writes the texts and references, and counts the outcome exactly.
 
 mod deadline;
 mod exact;
@@ -38,11 +38,11 @@ use crate::stages::propose;
 use crate::store::Storing;
 use crate::working_copy::{Bounds, Proposal, WorkingCopy};
 
-/// The working copy that brings `conversation` as far inside the budget that is aimed at as it can be brought; `unused` tokens were
-/// left over by one before. O(length) for each level of the ladder.
+/// Returns a working copy that brings `conversation` as far towards the target as possible. `unused` is the number of
+/// tokens that the previous working copy left over. O(length) for each level of the ladder.
 ///
 /// # Errors
-/// `Message` if the conversation breaks a rule of the providers as it came.
+/// `Message` if the original conversation breaks a rule of the providers.
 pub fn outline<'a, T: Text>(
     conversation: &'a Conversation<T>,
     tokens: &'a Measured,
@@ -65,7 +65,7 @@ pub fn outline<'a, T: Text>(
         Urgency::Soft => budget.high,
         Urgency::Hard => budget.low,
     };
-    // First, since the number of messages that stay is not to depend on the budget.
+    // First, because the number of kept messages must not depend on the budget.
     thin_out(&mut working_copy, storing);
     if working_copy.total() > starts_at {
         let aims = Aims::of(&working_copy, budget, unused, with.urgency);
@@ -74,7 +74,7 @@ pub fn outline<'a, T: Text>(
     Ok(working_copy)
 }
 
-/// Runs the stages, level by level, until enough is taken; out of time, the last level at once.
+/// Runs the stages, level by level, until the target is met. After the deadline, it runs the last level at once.
 fn climb<T: Text>(working_copy: &mut WorkingCopy<'_, T>, aims: Aims, with: &Rendering<'_>) {
     let levels = &working_copy.policy.levels;
     let mut next = 0;
@@ -88,12 +88,13 @@ fn climb<T: Text>(working_copy: &mut WorkingCopy<'_, T>, aims: Aims, with: &Rend
     }
 }
 
-/// Removes the oldest messages if there are more than the policy wants, as far as the first level with a window allows.
+/// Removes the oldest messages if there are more than the policy allows, as far as the first level with a window
+/// permits.
 fn thin_out<T: Text>(working_copy: &mut WorkingCopy<'_, T>, storing: Storing) {
     let (policy, count) = (working_copy.policy, working_copy.conversation.messages.len());
     let Some(most) = policy.max_messages.filter(|most| count > *most) else { return };
     let Some(level) = policy.levels.iter().find(|level| level.runs(StageName::Window)) else { return };
-    // A gap has a note, which is a message too.
+    // The note of a gap is a message too.
     let mut over = count + 1 - share(most, policy.low_messages).max(1);
     for proposal in propose(StageName::Window, working_copy, level, storing) {
         let Proposal::Remove { messages } = &proposal else { continue };
@@ -111,38 +112,39 @@ fn thin_out<T: Text>(working_copy: &mut WorkingCopy<'_, T>, storing: Storing) {
 /// The targets of the stages.
 #[derive(Clone, Copy)]
 struct Aims {
-    /// Tokens of the messages that stay whole.
+    /// Tokens of messages that are kept whole.
     structure: usize,
-    /// More than this after the first level asks for the next.
+    /// After the first level, more tokens than this require the next level.
     enough: usize,
-    /// More than this after a later one does, where it is more.
+    /// After later levels, more tokens than this do, if it is larger.
     last: usize,
 }
 
-/// Of the target, the part that stays whole is this times the part of the whole that the target is: the less can stay, the
-/// more of it is chosen line by line. The rest is for those lines. Found by replaying recorded sessions.
+/// The share of the target for messages that are kept whole is this times the ratio of the target to the whole. The
+/// less is kept, the more of it is chosen line by line. `benches/retention.py` measures the effect.
 const STRUCTURE: f64 = 0.5;
 
-/// The part of the target that the newest messages may take before they, too, are kept in lines.
+/// Minimum share of the target for the newest messages, before they too are kept as lines.
 const LEAST_STRUCTURE: f64 = 0.1;
 
 impl Aims {
-    /// `unused` tokens were left over when less was to stay whole.
+    /// Computes the targets. `unused` tokens were left over when less was kept whole.
     fn of<T: Text>(working_copy: &WorkingCopy<'_, T>, budget: Budget, unused: usize, urgency: Urgency) -> Aims {
         let before = working_copy.tokens.total();
-        // A compaction that waited for its mark must get away from it.
+        // A compaction that waited for its mark must end well below it.
         let last = match urgency {
             Urgency::Soft if before > budget.escalate => budget.escalate.min(progressed(before)),
             Urgency::Soft | Urgency::Hard => budget.escalate,
         };
         if !working_copy.is_digested() {
-            // Below that mark the next turn has room; more would take what the model still works with.
+            // Below that mark the next turn has room. A lower target would remove content that the model still works
+            // with.
             return Aims { structure: budget.low, enough: last, last };
         }
         let part = part_of(budget.low, working_copy.tokens.total());
         let structure = share(budget.low, part * STRUCTURE) + unused;
         let enough = match working_copy.policy.escalate {
-            // A caller who set when the next level is due wants it so: content that the first level leaves alone stays whole.
+            // The caller set the point for the next level, so content that the first level spares stays whole.
             Some(_) => last,
             None => structure.max(share(budget.low, LEAST_STRUCTURE)),
         };
@@ -150,12 +152,12 @@ impl Aims {
     }
 }
 
-/// Runs the stages of the policy that the last of `levels` has, in their order, until the working copy is down to `target`. The
-/// others ran before it.
+/// Runs the policy's stages of the last of `levels`, in order, until the working copy meets `target`. The earlier
+/// levels have run before.
 fn run_stages<T: Text>(working_copy: &mut WorkingCopy<'_, T>, target: usize, levels: &[Level], storing: Storing) {
     let Some(level) = levels.last() else { return };
     let stages = &working_copy.policy.stages;
-    // Content that must stay is shortened separately, after all levels.
+    // Content that must be kept is shortened separately, after all levels.
     let runs = |level: &Level, stage: &StageName| level.runs(*stage) && *stage != StageName::Trim;
     for (index, stage) in stages.iter().enumerate().filter(|(_, stage)| runs(level, stage)) {
         if *stage == StageName::Window && working_copy.is_digested() && working_copy.total() > target {
@@ -172,15 +174,15 @@ fn run_stages<T: Text>(working_copy: &mut WorkingCopy<'_, T>, target: usize, lev
     }
 }
 
-/// Brings a working copy as far towards `target` as the last level can: all that the stages may take, and of what must stay what
-/// [`StageName::Trim`] proposes. The least that this comes to does not depend on the budget.
+/// Brings a working copy as far towards `target` as the last level can. Removes everything that the stages may remove,
+/// and shortens required content as [`StageName::Trim`] proposes. The smallest result does not depend on the budget.
 pub fn trim<T: Text>(working_copy: &mut WorkingCopy<'_, T>, target: usize, with: &Rendering<'_>) {
     let (least, storing) = (Level::least(), with.referring.storing);
     run_stages(working_copy, 0, std::slice::from_ref(&least), storing);
     run(working_copy, StageName::Trim, target, &least, storing);
 }
 
-/// Takes what `stage` proposes until the working copy is down to `target`.
+/// Accepts the proposals of `stage` until the working copy meets `target`.
 fn run<T: Text>(
     working_copy: &mut WorkingCopy<'_, T>,
     stage: StageName,
@@ -196,7 +198,7 @@ fn run<T: Text>(
     }
 }
 
-/// The error for a working copy that comes to `floor` tokens and does not fit: what takes the room.
+/// Returns the error for a working copy of `floor` tokens that does not fit. It names what takes up the room.
 pub fn floor<T: Text>(working_copy: &WorkingCopy<'_, T>, budget: Budget, floor: usize) -> Error {
     let cause = occupant::occupant_of(working_copy);
     Error::Budget { budget: budget.limit, learned: budget.learned, floor, messages: working_copy.remaining(), cause }

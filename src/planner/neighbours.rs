@@ -1,4 +1,4 @@
-//! The messages on both sides of a gap once the plan is applied.
+//! The messages on both sides of a gap after the plan is applied.
 
 use std::ops::Range;
 
@@ -6,23 +6,23 @@ use crate::edit::{NoteAnswer, NotePlace};
 use crate::message::{Role, Text};
 use crate::working_copy::WorkingCopy;
 
-/// The message beside a gap. System messages do not count.
+/// The message next to a gap. System messages do not count.
 #[derive(Clone, Copy)]
 pub(super) enum Neighbour {
-    /// A message that stays.
+    /// A kept message.
     Message(usize),
-    /// A note that this plan inserts, from this role.
+    /// A note that this plan inserts, with this role.
     Inserted(Role),
 }
 
-/// Finds the neighbours of the gaps of a working copy, in order. It visits every message once on each side.
+/// Finds the neighbours of a working copy's gaps, in order. It visits every message once on each side.
 #[derive(Default)]
 pub(super) struct Neighbours {
     /// The last message before `seen`.
     before: Option<Neighbour>,
-    /// The end of the gap before.
+    /// The end of the previous gap.
     seen: usize,
-    /// The first kept message after the gap before; the number of messages if there is none.
+    /// The first kept message after the previous gap; the number of messages if there is none.
     after: usize,
 }
 
@@ -45,7 +45,7 @@ impl Neighbours {
         (self.before, after)
     }
 
-    /// Takes the note of the gap into account.
+    /// Adds the note of the gap.
     pub(super) fn add(&mut self, note: &NotePlace) {
         match note {
             NotePlace::Own { role, answer: NoteAnswer::None, .. } => self.before = Some(Neighbour::Inserted(*role)),

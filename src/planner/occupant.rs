@@ -8,8 +8,8 @@ use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::numbers::thousands;
 use crate::working_copy::WorkingCopy;
 
-/// Names the item that takes the most room, and says what would help. `size` gives the tokens of a message, or `None` if it
-/// is removed. Returns `None` if no message takes any. O(messages + calls).
+/// Names the item that takes up the most room, and a remedy. `size` returns the tokens of a message, or `None` if it is
+/// removed. Returns `None` if no message takes any. O(messages + calls).
 pub fn occupant<T: Text>(
     conversation: &Conversation<T>,
     tokens: &Measured,
@@ -57,7 +57,7 @@ pub fn occupant<T: Text>(
     Some(Occupant { index: conversation.entry(message), name, content })
 }
 
-/// The same for what a working copy leaves.
+/// Returns the same for the content that a working copy keeps.
 pub(super) fn occupant_of<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Option<Occupant> {
     let size = |message: usize| (!working_copy.is_removed(message)).then(|| working_copy.message_tokens(message));
     occupant(working_copy.conversation, working_copy.tokens, &working_copy.pairs, size)

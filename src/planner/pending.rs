@@ -1,4 +1,4 @@
-//! A plan that waits for a summary: the room for it, the request, and the completion of the plan.
+//! A plan that waits for a summary: the room for it, the request, and the completed plan.
 
 use super::gap::older_notes;
 use super::plan::{PendingSummary, Plan};
@@ -13,35 +13,35 @@ use crate::store::{Whereabouts, noted_removals, removal_note};
 use crate::summary::{Removed, SummaryFallback, SummaryRequest, body, bounded, lost_lines, quoted, request};
 use crate::tokens::{CountTokens, TextKind};
 
-/// The largest share of the remaining messages that a summary may take. In a small budget the newest messages are worth
-/// more.
+/// A summary may take at most one in this many of the kept tokens. In a small budget the newest messages are more
+/// useful.
 const LARGEST_SHARE: usize = 5;
 
-/// The lines that hold what a summary lost take no more of its room than this part.
+/// Lines with information that a summary lost take at most one in this many tokens of its room.
 const LINES_SHARE: usize = 4;
 
-/// A summary in fewer tokens says nothing that is worth a call.
+/// A shorter summary is not worth a call.
 const LEAST: usize = 32;
 
-/// Tokens that the note takes for saying how much follows, and the headings after it.
+/// Tokens of the note for the length of its text, and for the headings.
 const FRAMING: usize = 32;
 
 /// The outcome of a request for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SummaryAnswer<'a> {
-    /// This text.
+    /// A summary.
     Text(&'a str),
-    /// Nothing, for this reason.
+    /// No summary, for this reason.
     Nothing(&'a str),
 }
 
-/// Tokens that a plan for `budget` keeps free for a summary.
+/// Returns the tokens that a plan for `budget` keeps free for a summary.
 pub fn reserve(policy: &Policy, budget: Budget) -> usize {
     policy.summary_tokens.saturating_add(policy.summary_lines).saturating_add(FRAMING).min(budget.low / LARGEST_SHARE)
 }
 
-/// Makes `plan` wait for a summary, if it removes messages and there is room for one: what was reserved, or what is left
-/// below the low mark.
+/// Makes `plan` wait for a summary if it removes messages and there is room: the reserved room, or what is left below
+/// the low mark.
 pub fn wait_for_summary<T: Text>(
     plan: &mut Plan,
     conversation: &Conversation<T>,
@@ -49,7 +49,7 @@ pub fn wait_for_summary<T: Text>(
     counter: Counting<'_>,
 ) {
     let removals = plan.edits.iter().enumerate().filter(|(_, edit)| matches!(edit.action, Action::Remove { .. }));
-    // The last of several: what a summary says holds up to there.
+    // The last of several gaps, because the summary covers everything up to it.
     let Some((edit, _)) = removals.max_by_key(|(_, edit)| edit.first_message()) else { return };
     let removed = removed_by(plan, conversation);
     let previous = counter.count(&removed.previous, TextKind::Prose);
@@ -62,7 +62,7 @@ pub fn wait_for_summary<T: Text>(
     let worth = share(stands_for.saturating_sub(previous), policy.summary_ratio) + previous;
     let budget = plan.budget;
     let least = plan.tokens_after.saturating_add(reserve(policy, budget)).min(budget.limit);
-    // And never more than the messages that it replaces.
+    // Never more than the messages that it replaces.
     let room = budget.low.max(least).min(plan.tokens_before).saturating_sub(plan.tokens_after);
     let lines = policy.summary_lines.min(room / LINES_SHARE);
     let tokens = policy.summary_tokens.min(room.saturating_sub(lines + FRAMING)).min(worth);
@@ -75,7 +75,7 @@ pub fn wait_for_summary<T: Text>(
     plan.pending = Some(PendingSummary { edit, room: tokens + lines + FRAMING, tokens });
 }
 
-/// The request for a summary that `plan`, made for `conversation`, waits for. `None` if it waits for none.
+/// Returns the request for the summary that `plan`, made for `conversation`, waits for. `None` if it waits for none.
 pub fn request_of<T: Text + Sync>(
     plan: &Plan,
     conversation: &Conversation<T>,
@@ -89,8 +89,8 @@ pub fn request_of<T: Text + Sync>(
     Some(request(&removed, &sizes, policy.summary_prompt, pending.tokens, policy.summary_input, &counter))
 }
 
-/// `plan`, made for `conversation`, with the summary that it waits for: the answer, bounded, or what happened as it can be
-/// written without a model; and after it lines with what that lost. Within its budget as before.
+/// Returns `plan`, made for `conversation`, with its summary: the answer within its limit, or an account written
+/// without a model. Lines with information that the summary lost follow it. The plan stays within its budget.
 pub fn resumed<T: Text>(
     mut plan: Plan,
     conversation: &Conversation<T>,
@@ -108,7 +108,7 @@ pub fn resumed<T: Text>(
     let before = count(&note.text);
     let Some(noted) = noted_removals(&note.text) else { return plan };
     let whereabouts = noted.reference.as_ref().map_or(Whereabouts::Lost, Whereabouts::Stored);
-    // Room that a short summary leaves free is not filled with more lines than were planned.
+    // The room that a short summary leaves is not filled with more lines than planned.
     let mut room = pending.room.saturating_sub(pending.tokens.max(count(&summary)) + FRAMING);
     let (text, lines) = loop {
         let beside = others.iter().map(String::as_str).chain([&*summary]).collect();
@@ -119,14 +119,14 @@ pub fn resumed<T: Text>(
             break (text, lines.lines().count());
         }
         if room == 0 {
-            // The joints of the texts took more than was kept for them: without a summary it fits.
+            // Joining the texts took more tokens than expected. The note fits without a summary.
             break (note.text.clone(), 0);
         }
         room = room.saturating_sub(over);
     };
     let tokens = count(&text).saturating_sub(before);
     note.text = text;
-    // A plan that was read back may say any number.
+    // A plan that was read back may have any number.
     let edit = &mut plan.edits[pending.edit];
     edit.tokens_after = edit.tokens_after.saturating_add(tokens);
     plan.tokens_after = plan.tokens_after.saturating_add(tokens);
@@ -134,8 +134,8 @@ pub fn resumed<T: Text>(
     plan
 }
 
-/// The text of a summary in at most `tokens`, and who wrote it: the answer, or an account written without a model. Adds a
-/// warning where the answer had to be cut or there was none.
+/// Returns the text of a summary in at most `tokens`, and its author: the answer, or an account written without a
+/// model. Adds a warning if the answer was cut or there was none.
 pub fn worded<T: Text>(
     removed: &Removed<'_, T>,
     answer: SummaryAnswer<'_>,
@@ -160,7 +160,7 @@ pub fn worded<T: Text>(
     (fallback.text(removed, tokens, counter), SummaryBy::Engine)
 }
 
-/// Everything that `plan` removes from `conversation`, including the contents of older notes.
+/// Returns everything that `plan` removes from `conversation`, including the contents of older notes.
 fn removed_by<'a, T: Text>(plan: &Plan, conversation: &'a Conversation<T>) -> Removed<'a, T> {
     let mut removals: Vec<(_, &NotePlace)> = plan
         .edits
@@ -177,7 +177,7 @@ fn removed_by<'a, T: Text>(plan: &Plan, conversation: &'a Conversation<T>) -> Re
     Removed::of(conversation, ranges, notes.map(|note| note.body))
 }
 
-/// The notes of the edits.
+/// Returns the notes of the edits.
 fn notes(edits: &[Edit]) -> impl Iterator<Item = &str> {
     edits.iter().filter_map(|edit| match &edit.action {
         Action::Remove { note, .. } => Some(&*note.text),

@@ -1,4 +1,4 @@
-//! A plan: the edits, and their total effect.
+//! A plan: its edits, and their total effect.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub enum Source {
     },
     /// Removed messages, as JSON lines.
     Transcript {
-        /// Lines before them, with the references of messages that were removed earlier.
+        /// Lines before the messages, with the references of messages that were removed earlier.
         notes: String,
         /// The messages.
         messages: Range<usize>,
@@ -59,29 +59,29 @@ pub struct PendingSummary {
 }
 
 impl PendingSummary {
-    /// True if one of `edits` has its note, and if it fits the `room` that is left in the budget.
+    /// True if one of `edits` has its note, and it fits into the `room` left in the budget.
     pub(super) fn fits(self, edits: &[Edit], room: usize) -> bool {
         let is_noted = edits.get(self.edit).is_some_and(|edit| matches!(edit.action, Action::Remove { .. }));
         is_noted && self.tokens <= self.room && self.room <= room
     }
 }
 
-/// The changes to make to a conversation, the reasons, and the resulting sizes. A plan by itself changes nothing.
+/// The changes to a conversation, their reasons, and the resulting sizes. A plan by itself changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// The wire format of the conversation.
     pub format: Format,
-    /// Positions of the messages that it was made for.
+    /// The entries of the messages that it was made for.
     pub spans: Spans,
-    /// Digest of the conversation: a plan fits this one only.
+    /// Digest of the conversation. A plan fits only this one.
     pub fingerprint: u128,
-    /// Budget that it had to fit.
+    /// The budget that it had to fit.
     pub budget: Budget,
     /// Tokens of the messages before.
     pub tokens_before: usize,
     /// Tokens of the messages after.
     pub tokens_after: usize,
-    /// Tokens before the first message that changes, which stay in the provider's prompt cache.
+    /// Tokens before the first changed message, which stay in the provider's prompt cache.
     pub unchanged: usize,
     /// The edits, in the order of the conversation.
     pub edits: Vec<Edit>,
@@ -89,11 +89,11 @@ pub struct Plan {
     pub artifacts: Vec<Artifact>,
     /// The summary that the plan waits for. It can be applied without one.
     pub pending: Option<PendingSummary>,
-    /// The summary that it has.
+    /// The summary in the plan.
     pub summary: Option<SummaryReport>,
     /// Goals that were not reached.
     pub warnings: Vec<String>,
-    /// Repairs that were made to the messages first. Their places are those of the repaired list.
+    /// Repairs that were made to the messages first. Indices refer to the repaired list.
     pub repairs: Vec<String>,
 }
 
@@ -131,7 +131,7 @@ impl Plan {
         })
     }
 
-    /// Returns the plan that does nothing, for this reason.
+    /// Returns the plan that does nothing, with this reason.
     #[must_use]
     pub fn postponed(self, reason: &str) -> Plan {
         let warnings = std::iter::once(reason).chain(self.warnings.iter().map(String::as_str));
@@ -146,7 +146,7 @@ impl Plan {
         }
     }
 
-    /// Returns the outcome as a list of changes, one for each message afterwards. O(messages + edits).
+    /// Returns the outcome as a list of changes, one for each remaining message. O(messages + edits).
     pub fn changes(&self) -> Vec<Change<'_>> {
         let mut kept: Vec<Option<Change<'_>>> =
             (0..self.spans.messages()).map(|message| Some(Change::Keep { message })).collect();
@@ -216,13 +216,13 @@ impl Plan {
         for edit in &self.edits {
             let stage: &mut StageReport = report.stages.entry(edit.stage).or_default();
             stage.edits += 1;
-            // A plan that was read back may say any number.
+            // A plan that was read back may have any number.
             stage.saved = stage.saved.saturating_add(edit.saved());
         }
         report
     }
 
-    /// Returns the references in marks that the plan trusts: the text cut after them is not stored again.
+    /// Returns the references in marks that the plan trusts. The text cut after those marks is not stored again.
     pub fn relied_on(&self) -> impl Iterator<Item = &Reference> {
         let stored: HashSet<&Reference> = self.artifacts.iter().map(|artifact| &artifact.reference).collect();
         self.edits
@@ -231,7 +231,7 @@ impl Plan {
             .filter(move |reference| !stored.contains(reference))
     }
 
-    /// The edits as JSON, for programs. Their places are those in the caller's list.
+    /// Returns the edits as JSON. Indices refer to the caller's list.
     pub fn edits_json(&self) -> Value {
         self.edits.iter().map(|edit| edit.to_json(&self.spans)).collect()
     }
@@ -257,7 +257,7 @@ impl Plan {
     }
 }
 
-/// The parts of the edit of a message.
+/// The parts of a message's edit.
 struct MessageEdits<'e, 'a> {
     items: &'e mut Vec<(usize, usize, &'a str)>,
     drop: &'e mut Vec<usize>,
@@ -265,7 +265,7 @@ struct MessageEdits<'e, 'a> {
     calls: &'e mut Vec<(usize, &'a Arguments)>,
 }
 
-/// The parts of the edit of `message`, which from now on is one.
+/// Returns the parts of the edit of `message`, and marks the message as edited.
 fn editing<'e, 'a>(kept: &'e mut [Option<Change<'a>>], message: usize) -> MessageEdits<'e, 'a> {
     let slot = &mut kept[message];
     if !matches!(slot, Some(Change::Edit { .. })) {

@@ -1,4 +1,4 @@
-//! Makes the texts for pruned parts outside of results: shorter arguments of calls, and removed reasoning.
+//! Writes the texts for pruned parts other than results: shorter arguments of calls, and removed reasoning.
 
 use super::plan::{Artifact, Source};
 use super::rendering::{References, Rendering};
@@ -13,10 +13,10 @@ use crate::tokens::{CountTokens, TextKind};
 use crate::wire::{Arguments, Step};
 use crate::working_copy::{ArgumentsRewrite, PartChange, PartCut, WorkingCopy};
 
-/// The tool that reasoning is stored under.
+/// The tool name under which reasoning is stored.
 const REASONING: &str = "reasoning";
 
-/// Those that the words of a person and of the model are stored under.
+/// The tool names under which words of the user and of the model are stored.
 const REQUEST: &str = "request";
 const ANSWER: &str = "answer";
 
@@ -95,7 +95,8 @@ impl LongText<'_> {
         Some((edit, artifact))
     }
 
-    /// The shorter text, where the whole must be stored, and where it is already.
+    /// Returns the shorter text, the reference to store the whole under, and the reference under which it is stored
+    /// already.
     fn short(&self, role: Role, with: &Rendering<'_>) -> Option<(String, Option<Reference>, Option<Reference>)> {
         let References { storing, salt, distrusted, .. } = with.referring;
         if let Some(noted) = noted_removals(self.text) {
@@ -117,12 +118,12 @@ impl LongText<'_> {
     }
 }
 
-/// The tool that the words of a role are stored under.
+/// Returns the tool name under which the words of a role are stored.
 fn tool_of(role: Role) -> &'static str {
     if role == Role::User { REQUEST } else { ANSWER }
 }
 
-/// The arguments of a call with a line in place of each of these texts; all else stays byte for byte.
+/// Returns the arguments of a call with a line in place of each of these texts. Everything else stays byte for byte.
 fn rewritten(input: &str, rewriting: &ArgumentsRewrite, reference: Option<&Reference>) -> Arguments {
     let whereabouts = reference.map_or(Whereabouts::Lost, Whereabouts::Stored);
     let mut arguments = Arguments { input: String::new(), texts: Vec::with_capacity(rewriting.texts.len()) };

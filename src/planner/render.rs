@@ -1,4 +1,4 @@
-//! Makes the texts of a plan: decisions of a working copy become edits, references and exact counts.
+//! Writes the texts of a plan: decisions of a working copy become edits, references and exact counts.
 
 use super::fill::fill;
 use super::gap::{Gap, gaps};
@@ -15,13 +15,13 @@ use crate::numbers::{share, thousands};
 use crate::parallel;
 use crate::working_copy::WorkingCopy;
 
-/// From this many texts on, cutting them is shared among threads: about a millisecond of work.
+/// With at least this many texts, threads share the cutting: it takes about a millisecond.
 const CUTS_WORTH_A_THREAD: usize = 64;
 
 /// At most this share of the removed content is kept as lines.
 const MOST_LINES: f64 = 0.5;
 
-/// The texts of the gaps, and the cuts that come out shorter, with the lines that are kept of what goes from `tokens`.
+/// Returns the texts of the gaps, and the cuts that become shorter, with lines of the content removed from `tokens`.
 fn filled<T: Text + Sync>(
     working_copy: &WorkingCopy<'_, T>,
     gaps: &[Gap],
@@ -36,7 +36,8 @@ fn filled<T: Text + Sync>(
         let by_cuts: usize = parallel::map(&cuts, |_| 1, CUTS_WORTH_A_THREAD, saves).into_iter().sum();
         let stays = tokens.saturating_sub(by_cuts + by_gaps);
         let room = with.aim.low.saturating_sub(stays + summary).saturating_sub(with.margin);
-        // Below the low mark there is room for all of it; what goes for its number goes to be short.
+        // Below the low mark everything has room. Messages that are removed because of their number are removed to be
+        // short.
         let room = room.min(share(by_cuts + by_gaps, MOST_LINES));
         let Digest { gaps: bodies, cuts: lines, names } = fill(working_copy, gaps, &cuts, room, with);
         let made: Vec<_> = cuts.iter().zip(&lines).map(|(cut, lines)| cut.with_body(lines, with)).collect();
@@ -50,7 +51,7 @@ fn filled<T: Text + Sync>(
     }
 }
 
-/// Renders the plan that a working copy decided on. O(length of the shortened texts).
+/// Writes the plan that a working copy decided on. O(length of the shortened texts).
 pub fn render<T: Text + Sync>(working_copy: &WorkingCopy<'_, T>, with: &Rendering<'_>) -> Plan {
     let mut plan = Plan::idle(working_copy.conversation, working_copy.tokens, with.format, with.budget);
     let (gaps, artifacts) = gaps(working_copy, with);

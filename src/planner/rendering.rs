@@ -1,4 +1,4 @@
-//! The settings that a plan is made with: budget, counter, form of references, and urgency.
+//! The settings of a plan: budget, counter, form of references, and urgency.
 
 use super::deadline::Deadline;
 use crate::budget::Budget;
@@ -6,36 +6,36 @@ use crate::ledger::Counting;
 use crate::store::{MarkStyle, Places, Reference, Storing};
 use crate::wire::Format;
 
-/// States if a compaction waits for the high mark.
+/// Whether a compaction waits for the high mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
-    /// Nothing happens below the high mark.
+    /// It waits for the high mark.
     Soft,
-    /// Compacts down to the low mark in any case.
+    /// It goes down to the low mark in any case.
     Hard,
 }
 
-/// The form of references, and the rule for which references in a text are believed.
+/// The form of references, and the references in a text that are not trusted.
 #[derive(Debug, Clone, Copy)]
 pub struct References<'a> {
-    /// States if there is a store.
+    /// Whether there is a store.
     pub storing: Storing,
     /// See [`Reference::salted`].
     pub salt: u64,
-    /// References that the store does not have: a mark with one of these is text like any other.
+    /// References that the store does not have. A mark with one of these is ordinary text.
     pub distrusted: &'a [Reference],
     /// Form of the marks around shortened content.
     pub style: MarkStyle,
-    /// Place where the store keeps content, for styles that name it.
+    /// The places where the store keeps content, for styles that name them.
     pub places: Option<&'a dyn Places>,
 }
 
-/// States if the tool loop at the end of the conversation may be removed.
+/// Whether the tool loop at the end of the conversation may be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LastLoop {
-    /// The model goes on with its newest calls and results.
+    /// It is kept, and the model continues with its newest calls and results.
     Stays,
-    /// It starts again from its request, with a note about what it did.
+    /// It may be removed, and the model starts again from its request, with a note about its work.
     MayGo,
 }
 
@@ -46,7 +46,7 @@ pub struct Rendering<'a> {
     pub format: Format,
     /// Budget that the working copy fits.
     pub budget: Budget,
-    /// Size that the plan aims at: the budget, or less if the plan before this one came out too large.
+    /// The target size: the budget, or less if the previous plan came out too large.
     pub aim: Budget,
     /// Tokens kept free when lines of removed content are chosen, because their frames may be longer than estimated.
     pub margin: usize,
@@ -54,10 +54,10 @@ pub struct Rendering<'a> {
     pub counter: Counting<'a>,
     /// Form of the references.
     pub referring: References<'a>,
-    /// When it must be done.
+    /// The time by which it must be done.
     pub deadline: Deadline<'a>,
-    /// States if the low mark was requested at once. If so, a plan that misses it says so.
+    /// Whether the low mark was requested at once. If so, a plan that misses it reports that.
     pub urgency: Urgency,
-    /// States if the tool loop at the end may be removed.
+    /// Whether the tool loop at the end may be removed.
     pub last_loop: LastLoop,
 }

@@ -1,4 +1,4 @@
-//! Cuts one text: the mark, the kept part, and the reference of the original.
+//! Shortens one text: the mark, the kept part, and the reference of the original.
 
 use super::gap::SOME;
 use super::plan::{Artifact, Source};
@@ -11,20 +11,20 @@ use crate::store::{Reference, Storing, Whereabouts, marked, superseded_marked};
 use crate::tokens::{CountTokens, TextKind};
 use crate::working_copy::Cut;
 
-/// A text that was shortened, and where the whole of it is.
+/// A shortened text, and the place of the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShortText {
-    /// The mark, and what is kept.
+    /// The mark and the kept part.
     pub text: String,
-    /// The reference under which the whole must be stored.
+    /// The reference under which the original must be stored.
     pub to_store: Option<Reference>,
-    /// The reference under which it is stored already.
+    /// The reference under which the original is stored already.
     pub stored_before: Option<Reference>,
 }
 
-/// The output of `tool`, cut to `keep` tokens after a line that says what it was and where the whole is; `None`
-/// if there is nothing to leave out. What is left is a text item and counts as tool output, whatever it was. What ullage
-/// has shortened or retrieved before keeps its line and its reference.
+/// Shortens the output of `tool` to `keep` tokens, after a line that describes it and names the place of the original.
+/// `None` if nothing can be left out. The result is a text item and counts as tool output. Text that ullage shortened
+/// or retrieved before keeps its line and its reference.
 pub fn shorten(
     tool: &str,
     text: &str,
@@ -41,8 +41,8 @@ pub fn shorten(
     Some(marked_short(tool, text, &short.text, referring))
 }
 
-/// `short`, which is left of the output `text` of `tool`, after the line that says what it was and where the whole is.
-/// O(length).
+/// Returns `short`, the kept part of the output `text` of `tool`, after a line that describes the output and names the
+/// place of the original. O(length).
 pub fn marked_short(tool: &str, text: &str, short: &str, referring: References<'_>) -> ShortText {
     let to_store = match referring.storing {
         Storing::On => Some(Reference::salted(tool, text.as_bytes(), referring.salt)),
@@ -53,7 +53,7 @@ pub fn marked_short(tool: &str, text: &str, short: &str, referring: References<'
     ShortText { text, to_store, stored_before: None }
 }
 
-/// A cut, and the frame of what is kept of it.
+/// A cut, and the frame of its kept part.
 #[derive(Debug)]
 pub(super) struct FramedCut<'a> {
     /// The item.
@@ -63,7 +63,7 @@ pub(super) struct FramedCut<'a> {
     text: &'a str,
 }
 
-/// The result of a cut: its edit, and the content that must be stored first.
+/// The result of a cut: its edit, and the content to store first.
 pub(super) type RenderedCut = (Edit, Option<Artifact>);
 
 impl<'a> FramedCut<'a> {
@@ -78,28 +78,28 @@ impl<'a> FramedCut<'a> {
         Some(FramedCut { place, cut, tool: tools.of_result(place.message, place.part), text })
     }
 
-    /// Tokens that the cut saves while hardly anything is after its mark.
+    /// Returns the tokens that the cut saves if hardly anything follows its mark.
     pub(super) fn saves(&self, with: &Rendering<'_>) -> usize {
         let mark = self.framed(SOME, with).text;
         self.cut.tokens_before.saturating_sub(with.counter.count(&mark, TextKind::ToolOutput))
     }
 
-    /// Returns this text, cut by itself; `None` if the result is not shorter.
+    /// Returns the text, shortened by itself; `None` if the result is not shorter.
     pub(super) fn rendered(&self, with: &Rendering<'_>) -> Option<RenderedCut> {
         self.edit(shorten(self.tool, self.text, self.cut.keep, &with.counter, with.referring)?, with)
     }
 
-    /// True if the text contains `name`, also as a part of a longer word.
+    /// True if the text contains `name`, even inside a longer word.
     pub(super) fn says(&self, name: &str) -> bool {
         self.text.contains(name)
     }
 
-    /// True if nothing of it is kept because newer content replaces it.
+    /// True if nothing of it is kept, because newer content replaces it.
     pub(super) fn is_superseded(&self) -> bool {
         self.cut.superseded_by.is_some()
     }
 
-    /// The single line in place of superseded content.
+    /// Returns the single line that replaces superseded content.
     pub(super) fn superseded(&self, with: &Rendering<'_>) -> Option<RenderedCut> {
         let by = self.cut.superseded_by.as_deref()?;
         let References { storing, salt, distrusted, style, places } = with.referring;

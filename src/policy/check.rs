@@ -5,19 +5,19 @@ use std::fmt::Display;
 use super::{Policy, StageName};
 use crate::error::{Error, Result, SettingProblem};
 
-/// The longest that anything may be waited for, in seconds: a day. Threads cannot wait for just any number.
+/// The longest timeout in seconds: a day. Threads cannot wait for arbitrary times.
 const LONGEST_TIMEOUT: f64 = 86_400.0;
 
 impl Policy {
-    /// The policy itself, if its settings are in range and agree with each other.
+    /// Returns the policy, if its settings are in range and consistent.
     ///
     /// # Errors
-    /// `Settings` with every setting that is wrong.
+    /// `Settings` with every wrong setting.
     pub fn checked(self) -> Result<Policy> {
         self.without_problems(Vec::new())
     }
 
-    /// The policy itself, if there are no `problems` and a check finds no more.
+    /// Returns the policy, if there are no `problems` and a check finds no others.
     pub(super) fn without_problems(self, problems: Vec<SettingProblem>) -> Result<Policy> {
         let mut check = Check { problems };
         self.check_sizes(&mut check);
@@ -108,13 +108,13 @@ impl Policy {
     }
 }
 
-/// Collects the problems of settings. A setting has one problem at most, and one with a problem is not compared with others.
+/// Collects the problems of settings. A setting has at most one, and is then not compared with others.
 struct Check {
     problems: Vec<SettingProblem>,
 }
 
 impl Check {
-    /// True if neither the setting, what holds it nor anything in it has a problem.
+    /// True if neither the setting, nor its container, nor anything in it has a problem.
     fn is_fine(&self, setting: &str) -> bool {
         let is_in = |inner: &str, outer: &str| {
             inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))

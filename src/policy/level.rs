@@ -1,4 +1,4 @@
-//! The ladder of escalation: what stages may remove if the levels before were not enough.
+//! The escalation ladder: what stages may remove if the earlier levels were not enough.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,21 +8,22 @@ use super::StageName;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Superseded {
-    /// Text repeated word for word further down; and, if a store keeps the old text, text repeated in a newer form.
+    /// Text that is repeated word for word later. With a store for the old text, also text that is repeated in a newer
+    /// form.
     Recoverable,
-    /// Text repeated further down in a newer form.
+    /// Text that is repeated later in a newer form.
     Newer,
-    /// Text that a call wrote, too: it is in the file.
+    /// Also text that a call wrote, because it is in the file.
     Elsewhere,
 }
 
-/// Size that is left of a result that is shortened in place.
+/// The size to which a result is shortened in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShortenTo {
     /// `compress_to` of the policy.
     CompressTo,
-    /// Its `offload_preview`, where that is less.
+    /// The policy's `offload_preview`, if that is less.
     OffloadPreview,
 }
 
@@ -30,17 +31,17 @@ pub enum ShortenTo {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Level {
-    /// Those of the policy's stages that run, in the policy's order; all of them if none is named.
+    /// The policy's stages that run, in the policy's order; all of them if none is named.
     pub stages: Vec<StageName>,
-    /// Share of the recent messages that is left alone.
+    /// Share of the recent messages that stays unchanged.
     pub recent: f64,
-    /// Share of the recent messages in which long results are not shortened where they are.
+    /// Share of the recent messages in which long results are not shortened in place.
     pub recent_results: f64,
     /// Share of the tool results, oldest first, that may be moved out or shortened.
     pub results: f64,
-    /// Tool results at the end that may not.
+    /// Number of tool results at the end that may not be.
     pub keep_results: usize,
-    /// Size that is left of results that are shortened.
+    /// The size to which results are shortened.
     pub shorten_to: ShortenTo,
     /// Kinds of superseded outputs that may be removed.
     pub superseded: Superseded,
@@ -61,8 +62,8 @@ impl Default for Level {
 }
 
 impl Level {
-    /// The default ladder: no recent message changes; then half of them, except for long results; then only what
-    /// must stay is.
+    /// Returns the default ladder. First no recent message changes, then half of them do except for long results, then
+    /// all but the required content may.
     pub fn ladder() -> Vec<Level> {
         let high = Level { recent: 0.5, recent_results: 0.0, superseded: Superseded::Newer, ..Level::default() };
         let emergency = Level {
@@ -74,7 +75,8 @@ impl Level {
         vec![Level::default(), high, emergency]
     }
 
-    /// The level that takes everything it may: the floor does not depend on what a policy's own levels leave alone.
+    /// Returns the level that removes everything it may. So the floor does not depend on what a policy's own levels
+    /// spare.
     pub fn least() -> Level {
         Level {
             recent: 0.0,
@@ -90,7 +92,7 @@ impl Level {
         self.stages.is_empty() || self.stages.contains(&stage)
     }
 
-    /// The shares in it, each with its name.
+    /// Returns its shares with their names.
     pub(super) fn shares(&self) -> [(&'static str, f64); 3] {
         [("recent", self.recent), ("recent_results", self.recent_results), ("results", self.results)]
     }

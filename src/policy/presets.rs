@@ -1,4 +1,4 @@
-//! Policies by name. Each is the default of the adapter of that system.
+//! Policies by name. Each is the default of its system's adapter.
 
 use super::{Level, Policy, ShortenTo, StageName, Superseded};
 use crate::compress::Compressor;
@@ -7,12 +7,12 @@ use crate::store::MarkStyle;
 use crate::summary::{Summaries, SummaryFallback, SummaryPrompt};
 use crate::tokens::ModelLimits;
 
-/// The window of Gemini's models, and the most that they answer, as Google's page on them gives it.
+/// The window of Gemini's models, and the longest answer, by Google's documentation.
 const GEMINI_WINDOW: usize = 1_048_576;
 const GEMINI_OUTPUT: usize = 65_536;
 
-/// If a window is given without a reserve, the reserve is at most the window divided by this, a quarter. The usual 8,000
-/// tokens would leave nothing of a window of 8,192.
+/// If a window is given without a reserve, the reserve is at most the window divided by this: a quarter. The usual
+/// 8,000 tokens would leave almost nothing of a window of 8,192.
 const MOST_RESERVED: usize = 4;
 
 impl Policy {
@@ -31,7 +31,7 @@ impl Policy {
     /// Returns a policy by name.
     ///
     /// # Errors
-    /// `Policy` if there is none of that name.
+    /// `Policy` if no preset has this name.
     pub fn preset(name: &str) -> Result<Policy> {
         match name {
             "default" => Ok(Policy::default()),
@@ -49,16 +49,16 @@ impl Policy {
         }
     }
 
-    /// This policy in another window, for which no reserve is given: as much as before is reserved for the answer, but at
-    /// most a quarter of the window.
+    /// Returns the policy for another window that was given without a reserve. The reserve stays, but is at most a
+    /// quarter of the window.
     #[must_use]
     pub fn in_window(self, window: usize) -> Policy {
         Policy { window, reserve_output: self.reserve_output.min(window / MOST_RESERVED), ..self }
     }
 
-    /// The default policy in the window of a model: what the window leaves beside the reserve is never more than the
-    /// model takes as input. The reserve, where none is given, is the default one, but no more than the model can
-    /// answer and at most a quarter of the window.
+    /// Returns the default policy for a model's window. The window less the reserve is at most the model's input limit.
+    /// Without a given reserve it is the default one, but at most the model's longest answer and a quarter of the
+    /// window.
     #[must_use]
     pub fn for_limits(limits: ModelLimits, reserve_output: Option<usize>) -> Policy {
         let default = Policy::default();
@@ -69,9 +69,9 @@ impl Policy {
     }
 }
 
-/// Cyber-AutoAgent's cascade: 65 % triggers, 30 % of that go, up to two more passes above 90 %, never above 98 %, 30 seconds;
-/// 100 messages, pruned to 90 of them, the first and the last 15 left alone. Its sizes in characters are tokens here by its
-/// own 3.7.
+/// Cyber-AutoAgent's cascade. It starts at 65 % and removes 30 % of that, with up to two more passes above 90 %, and
+/// never exceeds 98 %. It has 30 seconds. Above 100 messages it prunes to 90, and spares the first and the last 15. Its
+/// sizes in characters are converted to tokens by its own ratio of 3.7.
 fn cyber_autoagent() -> Policy {
     Policy {
         window: 200_000,
@@ -108,17 +108,17 @@ fn cyber_autoagent() -> Policy {
     }
 }
 
-/// A ladder whose later levels leave alone these shares of the recent messages.
+/// Returns a ladder whose later levels spare these shares of the recent messages.
 fn ladder(recent: &[f64]) -> Vec<Level> {
     let later = recent.iter().map(|recent| Level { recent: *recent, recent_results: 0.0, ..Level::default() });
     std::iter::once(Level::default()).chain(later).collect()
 }
 
-/// Amplifier counts four characters for a token, and leaves 250 characters of a result.
+/// Amplifier counts four characters for a token, and keeps 250 characters of a result.
 const AMPLIFIER_RESULT: usize = 250 / 4;
 
-/// Amplifier's simple way: the system messages and the last ten stay, and the task does too. Where they take too much, their
-/// results are shortened, and then all but what must stay may go.
+/// Amplifier's simple context. The system messages, the task and the last ten messages are kept. If they take too much,
+/// their results are shortened, and then everything but the required content may be removed.
 fn amplifier_simple() -> Policy {
     let shortened = Level { stages: vec![StageName::Compress], recent: 0.0, recent_results: 0.0, ..Level::default() };
     let least = Level {
@@ -142,9 +142,9 @@ fn amplifier_simple() -> Policy {
     }
 }
 
-/// Amplifier's eight levels: results are cut a quarter at a time, the last five of them spared, and in between messages go,
-/// of ever more of the recent ones; it stops as soon as half of the window is free. Lines of what goes are kept. Where
-/// Amplifier ends by stubbing the first request, everything but what must stay may go: the task stays.
+/// Amplifier's eight levels. Results are shortened a quarter at a time, except for the last five. In between messages
+/// are removed, from ever more of the recent ones. It stops when half of the window is free. Lines of removed messages
+/// are kept. Amplifier's last level replaces the first request by a stub; here the task is kept.
 fn amplifier_smart() -> Policy {
     const PROTECTED_RESULTS: usize = 5;
     let results = |share: f64| Level {
@@ -183,8 +183,8 @@ fn amplifier_smart() -> Policy {
     }
 }
 
-/// The SRE agent's emergency compaction: at 750,000 tokens of Gemini's window all but the first request and the last ten
-/// messages, or six, become a line each.
+/// The SRE agent's emergency compaction. At 750,000 tokens of Gemini's window, all messages but the first request and
+/// the last ten, or six, become a line each.
 fn sre_agent() -> Policy {
     const TRIGGER: f64 = 750_000.0;
     #[allow(clippy::cast_precision_loss)] // Below 2^52, where every whole number is exact.
@@ -195,7 +195,7 @@ fn sre_agent() -> Policy {
         high,
         low: 0.25,
         escalate: Some(high),
-        // It counts no cache, and its trigger is a figure.
+        // It does not consider a cache, and its trigger is a fixed number.
         cache_relax: 0.0,
         keep_first: 1,
         keep_recent: 10,
@@ -207,14 +207,14 @@ fn sre_agent() -> Policy {
     }
 }
 
-/// The working context of a session of ADK, `ullage.adk.SessionCompactor`: the last five contents stay, and an account of the
-/// others is before them.
+/// The working context of an ADK session, `ullage.adk.SessionCompactor`. The last five contents are kept, after an
+/// account of the others.
 fn adk_session() -> Policy {
     Policy { window: 32_000, reserve_output: 0, keep_recent: 5, summaries: Summaries::Always, ..Policy::default() }
 }
 
-/// Supyagent's: a summary in its five sections after thirty messages, of which the last six stay; and a request is filled
-/// with whole messages, down to four fifths where it was full.
+/// Supyagent's. After thirty messages a summary with its five sections replaces all but the last six. A full request is
+/// reduced to four fifths, by whole messages.
 fn supyagent() -> Policy {
     Policy {
         window: 128_000,
@@ -235,8 +235,8 @@ fn supyagent() -> Policy {
     }
 }
 
-/// Valis': results of more than 20,000 tokens become files as they arrive; from 85 % on, results and what calls wrote give way to
-/// pointers; above 95 % a summary in six sections stands for all but the newest fifth.
+/// Valis'. Results of more than 20,000 tokens become files as they arrive. From 85 % on, pointers replace results and
+/// text that calls wrote. Above 95 %, a summary with six sections replaces all but the newest fifth.
 fn valis() -> Policy {
     let pointers = Level {
         stages: vec![StageName::Offload, StageName::Prune],

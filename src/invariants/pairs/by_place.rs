@@ -1,6 +1,6 @@
 //! Matches results without an id to calls.
 //!
-//! Gemini tells calls of one tool apart by their order alone
+//! Gemini distinguishes calls of one tool only by their order
 //! (<https://ai.google.dev/gemini-api/docs/function-calling>): in a message, the earlier call is answered first.
 
 use std::collections::{HashMap, VecDeque};
@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 use super::CallSite;
 use crate::message::{Conversation, Part, Text};
 
-/// Calls that wait for their results: message by message, oldest first.
+/// Open calls, message by message, oldest first.
 #[derive(Default)]
 struct WaitingCalls(Vec<(usize, VecDeque<usize>)>);
 
@@ -22,8 +22,8 @@ impl WaitingCalls {
         }
     }
 
-    /// Takes the oldest open call of the newest message that has one. A call may wait in two places, and is passed over
-    /// where it was answered from the other: every call is looked at once in each.
+    /// Removes and returns the oldest open call of the newest message that has one. A call may be in two such lists,
+    /// and is skipped if it was answered from the other. So each list visits a call once.
     fn take(&mut self, calls: &[CallSite]) -> Option<usize> {
         while let Some((_, waiting)) = self.0.last_mut() {
             while let Some(call) = waiting.pop_front() {
@@ -37,8 +37,8 @@ impl WaitingCalls {
     }
 }
 
-/// The calls that are not answered yet, for results without an id: first those without one, then those with, since
-/// Google's own SDK answers calls that have an id with results that have none.
+/// The open calls, for results without an id: first calls without an id, then calls with one, because Google's own SDK
+/// answers calls that have an id with results that have none.
 #[derive(Default)]
 pub(super) struct ByPlace<'a> {
     bare: OpenCall<'a>,
@@ -68,7 +68,7 @@ impl<'a> ByPlace<'a> {
         open.of_any.push(message, call);
     }
 
-    /// Takes the call that a result answers which names this tool, or none.
+    /// Removes and returns the call that a result with this tool name answers; the name may be missing.
     pub(super) fn take(&mut self, tool: Option<&str>, calls: &[CallSite]) -> Option<usize> {
         [&mut self.bare, &mut self.named].into_iter().find_map(|open| match tool {
             Some(tool) => open.of_tool.get_mut(tool)?.take(calls),

@@ -6,8 +6,8 @@ use crate::invariants::Violation;
 use crate::message::{Conversation, Part, Role, Text};
 
 impl Pairs {
-    /// The rules that the history breaks: a result without its call, a call that the next message does not answer (system
-    /// messages in between aside), an id that two parallel calls share.
+    /// Returns the broken rules: a result without its call, a call that the next message does not answer (not counting
+    /// system messages), an id that two parallel calls share.
     pub fn violations<T: Text>(&self, conversation: &Conversation<T>) -> Vec<Violation> {
         let last = conversation.messages.len().saturating_sub(1);
         let orphans = self.orphans.iter().map(|&(message, part)| Violation {
@@ -31,7 +31,7 @@ impl Pairs {
         violations
     }
 
-    /// The calls that only system messages part from their results.
+    /// Returns the calls that only system messages separate from their results.
     pub(in crate::invariants) fn parted<'a, T: Text>(
         &'a self,
         conversation: &'a Conversation<T>,
@@ -39,13 +39,13 @@ impl Pairs {
         self.late(conversation, Between::OnlySystem)
     }
 
-    /// The calls whose results have such messages before them. O(messages + calls).
+    /// Returns the calls with such messages before their results. O(messages + calls).
     fn late<'a, T: Text>(
         &'a self,
         conversation: &'a Conversation<T>,
         such: Between,
     ) -> impl Iterator<Item = Violation> + 'a {
-        // The number of messages with a role before each message.
+        // For each message, the number of earlier messages that are not system messages.
         let mut speakers = Vec::with_capacity(conversation.messages.len() + 1);
         speakers.push(0);
         for message in &conversation.messages {
@@ -69,7 +69,7 @@ impl Pairs {
         })
     }
 
-    /// The results that name another tool than the call that they answer by its id, and the name of that tool.
+    /// Returns the results that name another tool than the call with their id, and the right name.
     pub fn misnamed<'a, T: Text>(
         &'a self,
         conversation: &'a Conversation<T>,
@@ -83,8 +83,8 @@ impl Pairs {
         })
     }
 
-    /// The same as violations: Gemini's `FunctionResponse.name` "matches `FunctionCall.name`"
-    /// (<https://ai.google.dev/api/caching#FunctionResponse>), and where ids are not sent it is all that does.
+    /// Returns these as violations: Gemini's `FunctionResponse.name` "matches `FunctionCall.name`"
+    /// (<https://ai.google.dev/api/caching#FunctionResponse>). Without ids, only the name can match.
     pub(in crate::invariants) fn misnaming<'a, T: Text>(
         &'a self,
         conversation: &'a Conversation<T>,
@@ -102,7 +102,7 @@ impl Pairs {
         })
     }
 
-    /// The calls of the last message that wait.
+    /// Returns the open calls of the last message.
     pub(in crate::invariants) fn open_at_the_end<'a, T: Text>(
         &'a self,
         conversation: &'a Conversation<T>,
@@ -111,7 +111,7 @@ impl Pairs {
         self.open(conversation, move |message| message == last)
     }
 
-    /// The same without calls that may still be answered.
+    /// Returns the violations without calls that may still be answered.
     pub fn broken<T: Text>(&self, conversation: &Conversation<T>) -> Vec<Violation> {
         let mut violations = self.violations(conversation);
         let waiting_from = waiting_from(conversation);
@@ -138,12 +138,12 @@ impl Pairs {
 /// The rule that a call without a result breaks.
 const UNANSWERED: &str = "call-has-result";
 
-/// True if a violation is no more than a call that may still be answered.
+/// True if a violation is only a call that may still be answered.
 pub fn waits(violation: &Violation, waiting_from: usize) -> bool {
     violation.rule == UNANSWERED && violation.message >= waiting_from
 }
 
-/// The first message whose calls may still be answered: after it there is nothing but results and system messages.
+/// Returns the first message whose calls may still be answered: only results and system messages follow it.
 pub fn waiting_from<T: Text>(conversation: &Conversation<T>) -> usize {
     let only_answers = |role: Role, parts: &[Part<T>]| {
         role == Role::System || (!parts.is_empty() && parts.iter().all(|part| matches!(part, Part::Result { .. })))
@@ -152,16 +152,16 @@ pub fn waiting_from<T: Text>(conversation: &Conversation<T>) -> usize {
     last_word.unwrap_or(0)
 }
 
-/// The content between a call and its late result.
+/// The messages between a call and its late result.
 #[derive(Debug, Clone, Copy)]
 enum Between {
-    /// Messages of the user or the model, whatever else.
+    /// Messages of the user or the model, perhaps with others.
     Speakers,
-    /// System messages, and nothing else.
+    /// Only system messages.
     OnlySystem,
 }
 
-/// A call or a result in words.
+/// Returns a call or a result in words.
 fn named<T: Text>(conversation: &Conversation<T>, message: usize, part: usize) -> String {
     match &conversation.messages[message].parts[part] {
         Part::Call { id, name, .. } if id.is_empty() => format!("the call of '{}'", shown(name)),
