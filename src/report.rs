@@ -1,4 +1,4 @@
-//! Reports: of a compaction, of the state of a conversation, and of the life of an engine.
+//! Reports about a compaction, the state of a conversation, and the work of an engine.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::StageName;
 
-/// The work of one stage.
+/// The effect of one stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct StageReport {
     /// Number of its edits.
@@ -25,12 +25,12 @@ pub enum SummaryBy {
     Engine,
 }
 
-/// A summary that stands for removed messages.
+/// A summary in place of removed messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummaryReport {
     /// The author.
     pub by: SummaryBy,
-    /// Tokens of the summary, with the added lines.
+    /// Tokens of the summary, including the added lines.
     pub tokens: usize,
     /// Number of the added lines.
     pub lines: usize,
@@ -45,19 +45,19 @@ pub struct Report {
     pub tokens_after: usize,
     /// Tokens from the first changed message on, which the provider must cache again.
     pub rewritten: usize,
-    /// Their limit.
+    /// The limit for the messages.
     pub budget: usize,
-    /// Each stage that did something.
+    /// The stages that changed something.
     pub stages: BTreeMap<StageName, StageReport>,
-    /// Messages removed.
+    /// Number of removed messages.
     pub removed_messages: usize,
     /// References of stored content.
     pub references: Vec<String>,
-    /// Index of the first changed message: from here on the provider's prompt cache is useless.
+    /// Index of the first changed message. From there on the provider's prompt cache is useless.
     pub first_changed: Option<usize>,
     /// The summary in place of the removed messages, if there is one.
     pub summary: Option<SummaryReport>,
-    /// Goals that were not reached, and problems on the way.
+    /// Goals that were not reached, and problems that occurred.
     pub warnings: Vec<String>,
     /// Repairs of messages that a provider would have refused.
     pub repairs: Vec<String>,
@@ -74,25 +74,25 @@ pub struct Status {
     pub fixed: usize,
     /// Tokens that the messages may take.
     pub available: usize,
-    /// Above this, compaction starts.
+    /// A compaction starts above this.
     pub high: usize,
     /// A compaction goes down to this.
     pub low: usize,
-    /// The due compaction: `none`, `soft` above the high mark or the wanted number of messages, `hard` above the
-    /// available tokens.
+    /// The compaction that is due: `none`, `soft` above the high mark or the allowed number of messages, `hard` above
+    /// the available tokens.
     pub due: &'static str,
     /// Tokens by kind of content.
     pub parts: BTreeMap<&'static str, usize>,
-    /// The message that takes the most room, and what would help: a sentence for people.
+    /// The message that takes up the most room, and a remedy, as a sentence for people.
     pub largest: Option<String>,
 }
 
 /// The totals of an engine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Stats {
-    /// Compactions that changed something.
+    /// Number of compactions that changed something.
     pub compactions: usize,
-    /// Tool results shrunk at arrival.
+    /// Number of tool results shrunk at arrival.
     pub shrinks: usize,
     /// Tokens saved, by stage; `shrink` is the saving at arrival.
     pub saved: BTreeMap<&'static str, usize>,

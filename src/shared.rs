@@ -1,12 +1,12 @@
 //! Values that threads share, and that no thread waits long for.
 //!
-//! A process that forks while one of its threads holds a lock leaves its child a lock that nobody will ever give back.
-//! So whoever asks for a [`Shared`] value does without it after a while. It is asked for again and again rather than
-//! waited for, because a queue of threads that wait is behind locks too.
+//! If a process forks while one of its threads holds a lock, that lock is never released in the child. So a thread that
+//! cannot get a [`Shared`] value after a while continues without it. The thread tries again and again instead of
+//! waiting, because a queue of waiting threads needs locks too.
 //!
-//! A [`Locked`] value is one that nobody can do without. A fork waits until no thread holds or awaits such a lock:
-//! [`before_fork`] and the two functions for afterwards are called by the host's hooks for forks. The same holds for a
-//! [`Lazy`] value while a thread makes it: its child would wait for ever for the end of that.
+//! A [`Locked`] value is one that no thread can continue without. A fork waits until no thread holds or awaits such a
+//! lock: the host's fork hooks call [`before_fork`] and the two functions for afterwards. The same holds while a thread
+//! computes a [`Lazy`] value, because the child would wait forever for that thread.
 
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
@@ -17,18 +17,18 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
-/// Tries before the first nap: the lock is most often held for less than a microsecond.
+/// Number of tries before the first sleep. The lock is mostly held for less than a microsecond.
 const TRIES: u32 = 100;
 
-/// Naps before it is given up, about a tenth of a second in all. Nobody holds the lock for more than the milliseconds that
-/// a sweep takes.
+/// Number of sleeps before a thread gives up, about a tenth of a second in all. No thread holds the lock for more than
+/// the milliseconds of a sweep.
 const NAPS: u32 = 500;
 const NAP: Duration = Duration::from_micros(200);
 
-/// Failed attempts in a row after which no thread waits for the value, until one gets it.
+/// After this many consecutive failures no thread waits for the value, until one gets it.
 const GIVEN_UP_AFTER: u32 = 2;
 
-/// A value for one thread at a time, which the others can do without.
+/// A value for one thread at a time. The others can continue without it.
 #[derive(Debug, Default)]
 pub struct Shared<T> {
     value: Mutex<T>,
@@ -36,7 +36,7 @@ pub struct Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// The value, if it can be had within about a tenth of a second.
+    /// Returns the value, if it is free within about a tenth of a second.
     pub fn lock(&self) -> Option<MutexGuard<'_, T>> {
         let given_up = self.in_vain.load(Ordering::Relaxed) >= GIVEN_UP_AFTER;
         let waits = if given_up { 0 } else { TRIES + NAPS };
@@ -60,14 +60,14 @@ impl<T> Shared<T> {
     }
 }
 
-/// Threads that hold or await a [`Locked`] value.
+/// Number of threads that hold or await a [`Locked`] value.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 
-/// Threads that are about to fork.
+/// Number of threads that are about to fork.
 static FORKING: AtomicUsize = AtomicUsize::new(0);
 
-/// Naps before a fork, or a thread that a fork holds up, goes on regardless: about a second. A thread that is held up may
-/// keep the interpreter from the thread that forks.
+/// Number of sleeps, about a second in all, after which a fork, or a thread that a fork holds up, continues anyway.
+/// That thread may keep the interpreter from the forking thread.
 const FORK_NAPS: u32 = 5_000;
 
 /// A value for one thread at a time. No fork leaves it locked in the child.
@@ -80,7 +80,7 @@ impl<T> Locked<T> {
         Locked(Mutex::new(value))
     }
 
-    /// The value, once no other thread has it.
+    /// Returns the value as soon as no other thread has it.
     pub fn lock(&self) -> LockedGuard<'_, T> {
         let inside = Inside::enter();
         LockedGuard { value: self.0.lock(), _inside: inside }
@@ -90,7 +90,7 @@ impl<T> Locked<T> {
 /// A [`Locked`] value while it is held.
 #[derive(Debug)]
 pub struct LockedGuard<'a, T> {
-    // Given back before the thread counts as outside: fields are dropped in this order.
+    // Released before the thread counts as outside, because fields are dropped in this order.
     value: MutexGuard<'a, T>,
     _inside: Inside,
 }
@@ -109,7 +109,7 @@ impl<T> DerefMut for LockedGuard<'_, T> {
     }
 }
 
-/// A value that is made when it is first needed. No fork leaves it half made in the child.
+/// A value that is computed on first use. No fork leaves it half made in the child.
 #[derive(Debug)]
 pub struct Lazy<T> {
     cell: OnceLock<T>,
@@ -117,7 +117,7 @@ pub struct Lazy<T> {
 }
 
 impl<T> Lazy<T> {
-    /// A value that `make` returns once.
+    /// Returns a value that `make` computes once.
     pub const fn new(make: fn() -> T) -> Lazy<T> {
         Lazy { cell: OnceLock::new(), make }
     }
@@ -131,7 +131,7 @@ impl<T> Deref for Lazy<T> {
     }
 }
 
-/// The value of a cell, which `make` returns if it has none yet. No fork leaves it half made in the child.
+/// Returns the value of a cell, computing it with `make` if it is empty. No fork leaves it half made in the child.
 pub fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
     if let Some(value) = cell.get() {
         return value;
@@ -141,14 +141,15 @@ pub fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
 }
 
 thread_local! {
-    /// The number of times that this thread is [`Inside`]: a value may need another one to be made.
+    /// The number of times that this thread is [`Inside`], because computing a value may need another one.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The function by which a thread waits for the end of a fork, if not by sleeping.
+/// How a thread waits for the end of a fork, if not by sleeping.
 static PAUSE: OnceLock<fn(Duration)> = OnceLock::new();
 
-/// Has threads wait for the end of a fork by `pause`: a host whose threads run one at a time must let the one run that forks.
+/// Sets how threads wait for the end of a fork. If the host's threads run one at a time, they must let the forking
+/// thread run.
 pub fn pause_by(pause: fn(Duration)) {
     // It is set once, when the host loads the crate.
     let _ = PAUSE.set(pause);
@@ -163,7 +164,7 @@ impl Inside {
         let depth = DEPTH.get();
         DEPTH.set(depth + 1);
         if depth > 0 {
-            // The fork waits for this thread already: it may not wait for the fork.
+            // The fork already waits for this thread, so this thread must not wait for the fork.
             INSIDE.fetch_add(1, Ordering::SeqCst);
             return Inside;
         }
@@ -187,7 +188,7 @@ impl Drop for Inside {
     }
 }
 
-/// Waits until no thread holds or awaits a [`Locked`] value, and keeps the others out until the fork is done.
+/// Waits until no thread holds or awaits a [`Locked`] value, and keeps other threads out until the fork is done.
 pub fn before_fork() {
     FORKING.fetch_add(1, Ordering::SeqCst);
     for _ in 0..FORK_NAPS {
@@ -198,12 +199,12 @@ pub fn before_fork() {
     }
 }
 
-/// Lets the threads of the parent go on.
+/// Lets the threads of the parent continue.
 pub fn after_fork_in_parent() {
     FORKING.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// Lets the only thread of the child go on: those that were counted stayed in the parent.
+/// Lets the only thread of the child continue. The counted threads stayed in the parent.
 pub fn after_fork_in_child() {
     FORKING.store(0, Ordering::SeqCst);
     INSIDE.store(0, Ordering::SeqCst);

@@ -11,7 +11,7 @@ use crate::store::nearest;
 /// Settings by name.
 pub type Settings = Map<String, Value>;
 
-/// A window that is given without a reserve limits that: see [`Policy::in_window`].
+/// A window that is given without a reserve limits the reserve: see [`Policy::in_window`].
 const WINDOW: &str = "window";
 const RESERVE: &str = "reserve_output";
 
@@ -19,9 +19,9 @@ const RESERVE: &str = "reserve_output";
 const LEVELS: &str = "levels";
 
 impl Policy {
-    /// This policy with some settings changed. A value takes the place of the one before. A `window` without a
-    /// `reserve_output` leaves the reserve as it is, but at most a quarter of the window. `levels` may be a list, which is
-    /// the new ladder, or an object that changes some levels by their number: `{"2": {"recent": 0.5}}`.
+    /// Returns the policy with some settings changed. A new value replaces the old one. A `window` without a
+    /// `reserve_output` keeps the reserve, but at most a quarter of the window. `levels` may be a list, the new ladder,
+    /// or an object that changes some levels by number: `{"2": {"recent": 0.5}}`.
     ///
     /// # Errors
     /// `Settings` with every setting that is unknown, cannot be read, is out of range or contradicts another.
@@ -40,7 +40,7 @@ impl Policy {
         policy.without_problems(problems)
     }
 
-    /// The ladder after a change. What is wrong with a level is left unchanged.
+    /// Returns the ladder after a change. A wrong setting of a level stays unchanged and is added to `problems`.
     fn ladder(&self, value: Value, problems: &mut Vec<SettingProblem>) -> Vec<Level> {
         let mut levels = self.levels.clone();
         match value {
@@ -69,7 +69,7 @@ impl Policy {
     }
 }
 
-/// A level with some settings changed.
+/// Returns a level with some settings changed.
 fn level(ground: &Level, index: usize, value: Value, problems: &mut Vec<SettingProblem>) -> Level {
     let path = format!("{LEVELS}[{index}]");
     if let Value::Object(changes) = value {
@@ -79,7 +79,7 @@ fn level(ground: &Level, index: usize, value: Value, problems: &mut Vec<SettingP
     ground.clone()
 }
 
-/// `ground` with those of the changes that can be read. Their paths begin with `within`.
+/// Returns `ground` with all changes that can be read. The paths of problems begin with `within`.
 fn replaced<T: Clone + Serialize + DeserializeOwned>(
     ground: &T,
     within: &str,
@@ -107,7 +107,7 @@ fn replaced<T: Clone + Serialize + DeserializeOwned>(
     serde_json::from_value(Value::Object(settings)).expect("settings that can be read")
 }
 
-/// The reason why the value of a setting cannot be read: the problem, and the index of the wrong element of a list.
+/// Returns why the value of a setting cannot be read: the problem, and the index of the wrong element of a list.
 fn wrong_in<T: DeserializeOwned>(name: &str, value: &Value) -> Vec<(Option<usize>, String)> {
     let refused = |value: &Value| {
         let one = Map::from_iter([(name.to_owned(), value.clone())]);
@@ -124,7 +124,7 @@ fn wrong_in<T: DeserializeOwned>(name: &str, value: &Value) -> Vec<(Option<usize
     if wrong.is_empty() { vec![(None, in_words(&error, value))] } else { wrong }
 }
 
-/// Says what a value must be, from the error's "expected" part, and what it is.
+/// States the allowed values, from the error's "expected" part, and the actual value.
 fn in_words(error: &serde_json::Error, value: &Value) -> String {
     let text = error.to_string();
     let must = match text.rsplit_once("expected ").map_or(text.as_str(), |(_, expected)| expected) {

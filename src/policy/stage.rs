@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StageName {
-    /// Moves older tool results to the store and leaves a preview and a reference.
+    /// Moves older tool results to the store, and leaves a preview and a reference.
     Offload,
-    /// Shortens long tool results where they are.
+    /// Shortens long tool results in place.
     Compress,
-    /// Leaves a line in place of superseded content: repeated, outdated, or written to a file.
+    /// Replaces superseded content by a line: content that is repeated, outdated, or written to a file.
     Prune,
     /// Removes the oldest messages.
     Window,

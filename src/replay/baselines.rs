@@ -1,4 +1,4 @@
-//! Baselines that a compaction is measured against: the strongest simple window, and a plain cover of lines.
+//! Baselines for a compaction: the strongest simple window, and a plain cover of lines.
 
 use super::cover::cover;
 use super::coverage::Coverage;
@@ -10,19 +10,19 @@ use crate::tokens::{CountTokens, TextKind};
 /// Share of the budget that the line cover leaves to the window.
 pub const LINE_COVER_WINDOW: f64 = 0.6;
 
-/// The part of a history that a baseline leaves. It need not be a valid request, but it is all that could be read.
+/// The part of a history that a baseline keeps. It need not be a valid request; it is everything that could be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Context {
-    /// The messages that are whole.
+    /// Messages that are kept whole.
     pub messages: Vec<usize>,
     /// Parts of other messages.
     pub texts: Vec<String>,
-    /// Tokens of it all.
+    /// Tokens of both together.
     pub tokens: usize,
 }
 
 impl Context {
-    /// Returns what can be read in it.
+    /// Returns the anchors and lines in it.
     pub fn coverage<T: Text>(&self, conversation: &Conversation<T>) -> Coverage {
         let mut shown = Coverage::default();
         self.texts.iter().for_each(|text| shown.add_text(text));
@@ -35,8 +35,8 @@ impl Context {
     }
 }
 
-/// The filled sliding window: the task, the newest whole messages, and of the next older one as many of its last lines as
-/// the budget has room for. O(length).
+/// The filled sliding window: the task, the newest messages that fit whole, and as many of the last lines of the next
+/// older message as fit. O(length).
 pub fn window<T: Text + Sync>(history: &Conversation<T>, counting: Counting<'_>, budget: usize) -> Context {
     let (mut context, oldest) = whole_messages(history, counting, budget);
     if let Some(next) = oldest.checked_sub(1).filter(|next| !context.messages.contains(next)) {
@@ -49,9 +49,9 @@ pub fn window<T: Text + Sync>(history: &Conversation<T>, counting: Counting<'_>,
     context
 }
 
-/// The line cover: a window of whole messages in [`LINE_COVER_WINDOW`] of the budget, and in the rest the lines of older
-/// results that bring the most anchors for their length. O(lines x log lines).
-// A share of a budget stays far below 2^52, where every whole number is exact.
+/// The line cover: a window of whole messages in [`LINE_COVER_WINDOW`] of the budget, and in the rest the lines of
+/// older results with the most anchors for their length. O(lines x log lines).
+// A share of a budget stays far below 2^52, below which integers are exact.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn line_cover<T: Text + Sync>(history: &Conversation<T>, counting: Counting<'_>, budget: usize) -> Context {
     let for_window = (budget as f64 * LINE_COVER_WINDOW) as usize;
@@ -64,7 +64,8 @@ pub fn line_cover<T: Text + Sync>(history: &Conversation<T>, counting: Counting<
     context
 }
 
-/// The instructions, the task and the newest messages that the budget has room for, and the oldest of these.
+/// Returns the instructions, the task and the newest messages that fit into the budget, and the oldest of those
+/// messages.
 fn whole_messages<T: Text + Sync>(
     history: &Conversation<T>,
     counting: Counting<'_>,
@@ -84,7 +85,7 @@ fn whole_messages<T: Text + Sync>(
     (context, oldest)
 }
 
-/// The last lines of a message that take no more than `room` tokens, and how many they take.
+/// Returns the last lines of a message that fit into `room` tokens, and their tokens.
 fn tail<T: Text>(message: &Message<T>, counting: Counting<'_>, room: usize) -> Option<(String, usize)> {
     let texts: Vec<&str> = pieces(message).iter().map(|piece| piece.text).collect();
     let text = texts.join("\n");
@@ -92,7 +93,7 @@ fn tail<T: Text>(message: &Message<T>, counting: Counting<'_>, room: usize) -> O
     let room = room.checked_sub(overhead.message + overhead.block)?;
     let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
     let fits = |start: &usize| counting.fits(&text[*start..], TextKind::ToolOutput, room);
-    // Fewer lines take fewer tokens, except for a token or two where a line begins.
+    // Fewer lines have fewer tokens, except for a token or two at the beginning of a line.
     let first = starts.partition_point(|start| !fits(start));
     let start = starts[first..].iter().find(|start| **start < text.len() && fits(start))?;
     let tail = &text[*start..];

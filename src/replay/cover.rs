@@ -12,24 +12,24 @@ use crate::ledger::Counting;
 use crate::message::{Conversation, Text};
 use crate::tokens::{CountTokens, TextKind};
 
-/// Weight of how new a line is: 0 at the beginning of the history, this at its end.
+/// Weight of a line's age: 0 at the beginning of the history, this at its end.
 const RECENCY: f64 = 2.0;
-/// Weight of how frequent an anchor is: this times the logarithm of its count.
+/// Weight of an anchor's frequency: this times the logarithm of its count.
 const FREQUENCY: f64 = 0.6;
-/// An anchor that the model has used counts as often as so many that it was shown.
+/// A use of an anchor by the model counts like this many occurrences.
 const USE: f64 = 2.0;
-/// Characters that every line costs beside its own.
+/// Cost of every line beside its own characters.
 const LINE: f64 = 15.0;
 
-/// A line that may be taken.
+/// A line that may be chosen.
 struct Candidate {
     text: String,
     recency: f64,
-    /// Its anchors, by their places in the table of all.
+    /// Its anchors, as indices in the table of all anchors.
     anchors: Vec<usize>,
 }
 
-/// A line by what it was worth when it was last looked at; of equal ones, the first.
+/// A line by its last known worth. Of equal lines, the first one ranks higher.
 #[derive(PartialEq)]
 struct RankedLine(f64, usize);
 
@@ -52,13 +52,13 @@ impl PartialOrd for RankedLine {
 struct Table {
     places: HashMap<String, usize, RandomState>,
     weights: Vec<f64>,
-    /// True for each anchor that is shown without any line.
+    /// True for each anchor that is kept without any line.
     shown: Vec<bool>,
 }
 
-/// The lines of results before the message `oldest` that are worth most in `room` tokens, with their tokens. A line is
-/// worth the sum over its anchors that are not shown yet of `2 x recency + 0.6 x ln(1 + occurrences + 2 x uses)`, divided
-/// by 15 and its length, and taken as long as half of its anchors are new.
+/// Returns the lines of results before the message `oldest` with the most worth in `room` tokens, and their tokens. The
+/// worth of a line is the sum over its anchors that are not kept yet of `2 x recency + 0.6 x ln(1 + occurrences + 2 x
+/// uses)`, divided by 15 plus its length. A line is chosen only if half of its anchors are new.
 #[allow(clippy::cast_precision_loss)] // Lengths and places in a history stay far below 2^52.
 pub(super) fn cover<T: Text>(
     history: &Conversation<T>,
@@ -86,7 +86,7 @@ pub(super) fn cover<T: Text>(
         let candidate = &candidates[index];
         let Some(now) = worth(candidate, &covered) else { continue };
         let now = RankedLine(now, index);
-        // Lines that were taken since may have made it worth less.
+        // Lines chosen since then may have lowered its worth.
         if ranked.peek().is_some_and(|next| *next > now) {
             ranked.push(now);
             continue;
@@ -130,7 +130,8 @@ impl Table {
     }
 }
 
-/// Every different line of the results before the message `oldest` that has anchors; of equal ones the newest.
+/// Returns every different line with anchors in the results before the message `oldest`. Of equal lines it is the
+/// newest.
 #[allow(clippy::cast_precision_loss)] // As above.
 fn candidates<T: Text>(history: &Conversation<T>, oldest: usize, table: &Table) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();

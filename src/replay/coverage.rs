@@ -1,4 +1,4 @@
-//! The anchors and lines that can be read in some texts.
+//! The anchors and lines in some texts.
 
 use std::collections::HashSet;
 
@@ -8,12 +8,12 @@ use super::pieces::{Piece, TextForm, Voice, line_key, lines, pieces, plain};
 use crate::anchors::anchors;
 use crate::message::{Message, Text, digest_of};
 
-/// The anchors and the lines of a context, or of what is stored beside it.
+/// The anchors and lines of a context, or of content stored beside it.
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {
     anchors: HashSet<u128, RandomState>,
     lines: HashSet<u128, RandomState>,
-    /// All of it, in order.
+    /// All texts, in order.
     text: String,
 }
 
@@ -23,7 +23,7 @@ impl Coverage {
         self.add(Piece { voice: Voice::Given, form: TextForm::Plain, text });
     }
 
-    /// Adds what can be read in a message: everything but ids of calls. O(length).
+    /// Adds the texts of a message, except for ids of calls. O(length).
     pub fn add_message<T: Text>(&mut self, message: &Message<T>) {
         for piece in pieces(message) {
             self.add(piece);
@@ -38,7 +38,7 @@ impl Coverage {
         plain(piece, &mut self.text);
     }
 
-    /// All that can be read.
+    /// Returns all texts.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
@@ -47,12 +47,12 @@ impl Coverage {
         lines(piece, |line| self.lines.extend(line_key(line)));
     }
 
-    /// True if the anchor is there.
+    /// True if the anchor is in the texts.
     pub(super) fn has_anchor(&self, anchor: &str) -> bool {
         self.anchors.contains(&digest_of(anchor))
     }
 
-    /// True if a line with that key is there.
+    /// True if a line with that key is in the texts.
     pub(super) fn has_line(&self, key: u128) -> bool {
         self.lines.contains(&key)
     }

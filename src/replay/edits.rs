@@ -1,4 +1,4 @@
-//! Edits: calls that replace text, for which the agent must know the text exactly.
+//! Edits: calls that replace text, for which the agent must know the exact text.
 
 use serde_json::Value;
 
@@ -6,12 +6,12 @@ use super::coverage::Coverage;
 use super::pieces::{Piece, TextForm, Voice, line_key, pieces};
 use crate::message::{Message, Part, Text};
 
-/// The arguments that hold text to be replaced, in the tools that are common: Claude Code's `Edit` and `MultiEdit`,
-/// Anthropic's text editor, and the editors of other agents.
+/// Arguments with text to be replaced in common tools: Claude Code's `Edit` and `MultiEdit`, Anthropic's text editor,
+/// and the editors of other agents.
 const OLD_TEXT: [&str; 8] =
     ["old_string", "old_str", "old_text", "old_content", "oldString", "oldStr", "oldText", "oldContent"];
 
-/// An edit after a cut: the keys of the lines that its author can only have known from before.
+/// An edit after a cut: the keys of the lines that the agent can only know from before the cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edit {
     lines: Vec<u128>,
@@ -24,7 +24,7 @@ impl Edit {
     }
 }
 
-/// The edits after a cut that rest on lines from before it.
+/// Returns the edits after a cut that need lines from before it.
 pub(super) fn edits<T: Text>(before: &[Message<T>], after: &[Message<T>]) -> Vec<Edit> {
     let mut known = Coverage::default();
     for piece in before.iter().flat_map(pieces) {
@@ -53,7 +53,7 @@ pub(super) fn edits<T: Text>(before: &[Message<T>], after: &[Message<T>]) -> Vec
     edits
 }
 
-/// Gives the lines of every text to be replaced to `each`; the parser bounds how deep the arguments are nested.
+/// Calls `each` with the lines of every text to be replaced. The parser limits the nesting of arguments.
 fn old_lines(input: &Value, each: &mut impl FnMut(&str)) {
     match input {
         Value::Object(fields) => {

@@ -1,7 +1,8 @@
 //! Measures how well a context helps to predict the agent's next steps.
 //!
-//! A compressor reads the context and then needs some bytes for the agent's next calls and words. The better the context
-//! predicts them, the fewer bytes. Calls and words are never mixed: an agent's style alone helps to predict its words.
+//! A compressor reads the context, and then the agent's next calls and words. The better the context predicts them, the
+//! fewer bytes they take. Calls and words are measured separately, because an agent's style alone helps to predict its
+//! words.
 
 use std::io::Write;
 
@@ -12,20 +13,20 @@ use super::Share;
 use super::pieces::{Piece, TextForm, Voice, pieces, plain};
 use crate::message::{Message, Text};
 
-/// Messages after a cut that are near, and those that are far.
+/// Number of messages after a cut that count as near, and number that count as far.
 const NEAR: usize = 8;
 const FAR: usize = 40;
 
-/// Characters of context by which the compressor predicts.
+/// Number of preceding characters from which the compressor predicts the next one.
 const ORDER: u32 = 8;
 
-/// Bytes of the compressor's model for each byte of text: it needs fewer, and forgets everything when it has no more.
+/// Bytes of the compressor's model for each byte of text. It needs fewer; without free memory it forgets everything.
 const MEMORY: usize = 100;
 
-/// Its smallest and largest model.
+/// The smallest and largest size of the model.
 const MODEL: (usize, usize) = (1 << 20, 1 << 29);
 
-/// Bytes that the next messages take, the near ones, and the far ones with them.
+/// Compressed bytes of the near messages, and of the near and far ones together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Bytes {
     near: i64,
@@ -37,9 +38,9 @@ struct Bytes {
 struct Future {
     near: String,
     far: String,
-    /// Its size in bytes without any context.
+    /// Compressed size without any context.
     alone: Bytes,
-    /// Its size in bytes after the whole history.
+    /// Compressed size after the whole history.
     whole: Bytes,
 }
 
@@ -50,12 +51,12 @@ pub(super) struct Futures {
     words: Future,
 }
 
-/// The part of the whole history's help that a context gives: bytes saved by the history, and by the context.
+/// The share of the whole history's help that a context gives, as bytes saved by each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Help {
     /// For the arguments of the next calls.
     pub acts_near: Share,
-    /// For those of more calls.
+    /// For the arguments of more calls.
     pub acts_far: Share,
     /// For the next words.
     pub words_near: Share,
@@ -64,7 +65,7 @@ pub struct Help {
 }
 
 impl Futures {
-    /// Reads the futures that follow a history; `whole` is the text of that history.
+    /// Reads the messages after a history; `whole` is the text of that history.
     pub(super) fn of<T: Text>(after: &[Message<T>], whole: &str) -> Futures {
         let near = after.len().min(NEAR);
         let (near, rest) = after.split_at(near);
@@ -106,10 +107,10 @@ impl Future {
     }
 }
 
-/// The compressed sizes after each of three texts that follow each other. O(length).
+/// Returns the compressed sizes after each of three consecutive texts. O(length).
 #[allow(clippy::cast_possible_truncation)] // The largest model is far below 2^32 bytes.
 fn sizes(texts: [&str; 3]) -> [i64; 3] {
-    // OK because order and memory are in the ranges of the compressor, and a `Vec` takes every write.
+    // OK because order and memory are in the compressor's ranges, and writing to a `Vec` cannot fail.
     let length: usize = texts.iter().map(|text| text.len()).sum();
     let memory = (length * MEMORY).clamp(MODEL.0, MODEL.1) as u32;
     let mut encoder = Ppmd7Encoder::new(Vec::new(), ORDER, memory).expect("the parameters are valid");
@@ -119,7 +120,7 @@ fn sizes(texts: [&str; 3]) -> [i64; 3] {
     })
 }
 
-/// The agent's actions or words in some messages, one per line.
+/// Returns the agent's actions or words in some messages, one on each line.
 fn text<T: Text>(messages: &[Message<T>], is: fn(&Piece<'_>) -> bool) -> String {
     let mut out = String::new();
     for piece in messages.iter().flat_map(pieces).filter(|piece| piece.voice == Voice::Used && is(piece)) {

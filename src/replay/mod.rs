@@ -1,9 +1,9 @@
 //! Measures the effect of a compaction on a recorded session.
 //!
-//! A session is cut where its history was long. Whatever the agent repeats after the cut, out of earlier tool outputs, is
-//! what it needed. The context that a compaction leaves either has it or has lost it. A compressor measures how well the
-//! context helps to predict the agent's next actions and words. No model is used, so the figures are the same on every
-//! machine. They are upper bounds: a model may still overlook text that is in its context.
+//! A session is cut where its history was long. Text of earlier tool outputs that the agent repeats after the cut is
+//! text that it needed. The context after a compaction either contains it or has lost it. A compressor measures how
+//! well the context helps to predict the agent's next actions and words. No model is used, so the figures are the same
+//! on every machine. They are upper bounds: a model may overlook text in its context.
 
 mod baselines;
 mod cover;

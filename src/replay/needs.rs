@@ -1,4 +1,4 @@
-//! The text that an agent needed of the history before a cut, and the share of it that a context has.
+//! The text before a cut that the agent needed afterwards, and the share of it in a context.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use super::thread::{Continuity, Thread};
 use crate::anchors::anchors;
 use crate::message::{Conversation, Message, Text};
 
-/// Everything that the turns after a cut used of the history before it.
+/// Everything from the history before a cut that the turns after it used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs {
     anchors: Vec<NeededAnchor>,
@@ -22,33 +22,33 @@ pub struct Needs {
     thread: Thread,
 }
 
-/// An anchor that was needed.
+/// A needed anchor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct NeededAnchor {
     anchor: String,
-    /// The keys of the lines that it is in, in the results before the cut.
+    /// The keys of the lines that contain it, in results before the cut.
     lines: Vec<u128>,
 }
 
-/// The share of the needed text that is there.
+/// The share of the needed text in a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Retention {
-    /// Anchors that were needed.
+    /// Number of needed anchors.
     pub needed: usize,
-    /// Those of them that are in the context.
+    /// Number of needed anchors in the context.
     pub anchors: usize,
-    /// Those of them that are there in a line that a tool had printed.
+    /// Number of needed anchors in the context, in a line that a tool printed.
     pub lines: usize,
-    /// Those of them that are in the context or in what is stored and referred to in it.
+    /// Number of needed anchors in the context, or in stored content that it refers to.
     pub recoverable: usize,
-    /// Edits that were made of what was known before the cut.
+    /// Number of edits that need lines from before the cut.
     pub edits: usize,
-    /// Those of them of which every old line that was known is in the context.
+    /// Number of those edits whose known lines are all in the context.
     pub grounded: usize,
-    /// Help of the context in predicting the agent's next steps.
+    /// How much the context helps to predict the agent's next steps.
     #[serde(flatten)]
     pub help: Help,
-    /// The share of the agent's current work that is left.
+    /// The share of the agent's current work in the context.
     #[serde(flatten)]
     pub continuity: Continuity,
 }
@@ -56,12 +56,13 @@ pub struct Retention {
 impl Needs {
     /// Finds what the messages from `cut` on needed of those before it. O(length of all texts).
     ///
-    /// An anchor is needed if a tool was the first to bring it up, before the cut, and the first to bring it up after the
-    /// cut is the model, in words or in the arguments of a call: it used the anchor without being shown it again. The
-    /// model's reasoning brings up nothing after the cut, for it is not always recorded.
+    /// An anchor is needed if a tool mentioned it first, before the cut, and the model is the first to mention it after
+    /// the cut, in words or in the arguments of a call. Then the model used the anchor without seeing it again. The
+    /// model's reasoning after the cut does not count, because it is not always recorded.
     ///
-    /// An edit is a call whose arguments hold text to be replaced. Of that, the lines count which stood in results or
-    /// arguments before the cut, and in no result between the cut and the edit; an edit without such lines does not count.
+    /// An edit is a call whose arguments contain text to be replaced. Lines of that text count if they are in results
+    /// or arguments before the cut, and in no result between the cut and the edit. An edit without such lines does not
+    /// count.
     pub fn of<T: Text>(conversation: &Conversation<T>, cut: usize) -> Needs {
         let (before, after) = conversation.messages.split_at(cut.min(conversation.messages.len()));
         let mut anchors: Vec<NeededAnchor> = used_again(before, after)
@@ -77,7 +78,7 @@ impl Needs {
         Needs { anchors, edits: edits(before, after), futures, thread: Thread::of(before) }
     }
 
-    /// Measures the share of it in `context`, and in `stored`, the texts that the context refers to.
+    /// Measures how much of it is in `context`, and in `stored`, the texts that the context refers to.
     pub fn kept_in(&self, context: &Coverage, stored: &Coverage) -> Retention {
         let anchors = |is: &dyn Fn(&NeededAnchor) -> bool| self.anchors.iter().filter(|needed| is(needed)).count();
         let here = |needed: &NeededAnchor| context.has_anchor(&needed.anchor);
@@ -93,14 +94,14 @@ impl Needs {
         }
     }
 
-    /// The anchors that are not in `context`, in the order in which they were used.
+    /// Returns the needed anchors that are not in `context`, in the order of their use.
     pub fn lost(&self, context: &Coverage) -> Vec<&str> {
         let names = self.anchors.iter().map(|needed| needed.anchor.as_str());
         names.filter(|anchor| !context.has_anchor(anchor)).collect()
     }
 }
 
-/// The anchors that a tool introduced before the cut and the model was the first to repeat after it.
+/// Returns the anchors that a tool mentioned first before the cut, and the model mentioned first after it.
 fn used_again<'a, T: Text>(before: &'a [Message<T>], after: &'a [Message<T>]) -> Vec<&'a str> {
     let mut introduced: HashMap<&str, Voice, RandomState> = HashMap::default();
     for piece in before.iter().flat_map(pieces) {
@@ -121,7 +122,7 @@ fn used_again<'a, T: Text>(before: &'a [Message<T>], after: &'a [Message<T>]) ->
     used
 }
 
-/// Gives each needed anchor the lines of results that it is in.
+/// Adds to each needed anchor the lines of results that contain it.
 fn add_lines<T: Text>(needed: &mut [NeededAnchor], before: &[Message<T>]) {
     let places: HashMap<String, usize, RandomState> =
         needed.iter().enumerate().map(|(place, needed)| (needed.anchor.clone(), place)).collect();

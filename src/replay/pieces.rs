@@ -8,22 +8,22 @@ use crate::message::{Document, Item, Message, Part, Role, Text, digest_of};
 /// The author of words in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Voice {
-    /// The person, or the instructions.
+    /// The user, or the instructions.
     Given,
     /// The model, in words or in the arguments of a call.
     Used,
     /// A tool.
     Returned,
-    /// The model's reasoning, names of tools, and what the engine does not understand.
+    /// Reasoning of the model, names of tools, and opaque content.
     Aside,
 }
 
 /// The form of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextForm {
-    /// The text as it is.
+    /// Plain text.
     Plain,
-    /// The value as compact JSON.
+    /// Compact JSON.
     Json,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Piece<'a> {
     pub text: &'a str,
 }
 
-/// The texts of a message, in order, except for ids of calls.
+/// Returns the texts of a message, in order, except for ids of calls.
 pub(super) fn pieces<T: Text>(message: &Message<T>) -> Vec<Piece<'_>> {
     let mut pieces = Vec::with_capacity(message.parts.len());
     let own = if message.role == Role::Assistant { Voice::Used } else { Voice::Given };
@@ -70,7 +70,7 @@ fn file<'a, T: Text>(document: &'a Document<T>, each: impl FnMut(&'a str)) {
     document.texts.iter().map(|text| -> &str { text }).for_each(each);
 }
 
-/// Gives every line of a text to `each`; of JSON, those of every string in it, and the whole.
+/// Calls `each` with every line of a text. For JSON these are the lines of every string in it, and the whole.
 pub(super) fn lines(piece: Piece<'_>, mut each: impl FnMut(&str)) {
     if piece.form == TextForm::Json
         && let Ok(value) = serde_json::from_str::<Value>(piece.text)
@@ -80,7 +80,7 @@ pub(super) fn lines(piece: Piece<'_>, mut each: impl FnMut(&str)) {
     piece.text.lines().for_each(each);
 }
 
-/// Appends a text as a reader sees it, ended by a line end: of JSON, its strings and numbers.
+/// Appends a text as a reader sees it, and a line end. For JSON these are its strings and numbers.
 pub(super) fn plain(piece: Piece<'_>, out: &mut String) {
     match serde_json::from_str::<Value>(piece.text) {
         Ok(value) if piece.form == TextForm::Json => scalars(&value, out),
@@ -107,7 +107,7 @@ fn scalars(value: &Value, out: &mut String) {
     }
 }
 
-/// Gives every string in a value to `each`. The parser bounds how deep one is nested.
+/// Calls `each` with every string in a value. The parser limits the nesting.
 fn strings<'a>(value: &'a Value, each: &mut impl FnMut(&'a str)) {
     match value {
         Value::String(text) => each(text),
@@ -117,8 +117,8 @@ fn strings<'a>(value: &'a Value, each: &mut impl FnMut(&'a str)) {
     }
 }
 
-/// The key by which a line is recognized: its words without the space around them, without the number that a tool put in
-/// front, and without the number that a quotation put before that. `None` for an empty line.
+/// Returns the key of a line: its words without surrounding space, without a tool's line number, and without the number
+/// of a quotation before that. `None` for an empty line.
 pub(super) fn line_key(line: &str) -> Option<u128> {
     let line = strip_line_number(strip_line_number(line)).trim();
     (!line.is_empty()).then(|| digest_of(line))

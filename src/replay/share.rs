@@ -1,11 +1,11 @@
-//! A share of something, as two numbers that add up over sessions.
+//! A share, as two numbers that can be added over sessions.
 
 use serde::Serialize;
 
 /// A share of a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Share {
-    /// The part that is there; below 0 for a context that misleads a prediction.
+    /// The part; below 0 for a context that misleads a prediction.
     pub kept: i64,
     /// The whole.
     pub of: i64,

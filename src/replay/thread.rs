@@ -1,4 +1,4 @@
-//! All that an agent must know to go on: its own last sentences, its list of tasks, the files that it changed, and the
+//! What an agent must know to continue: its own last sentences, its list of tasks, the files that it changed, and the
 //! words of the user.
 
 use std::collections::HashSet;
@@ -11,13 +11,13 @@ use crate::calls::{Tasks, WriteExtent, read};
 use crate::message::{Message, Part, Role, Text};
 use crate::text::sentences;
 
-/// Messages before the cut whose sentences count.
+/// Number of messages before the cut whose sentences count.
 const LAST: usize = 20;
 
-/// Words of a sentence that says something.
+/// Minimum number of words in a sentence that counts.
 const LEAST_WORDS: usize = 3;
 
-/// Letters of a word of the user that counts: shorter ones are in any text.
+/// Minimum number of letters in a word of the user that counts. Shorter words are in any text.
 const LEAST_LETTERS: usize = 4;
 
 /// The agent's current work before a cut.
@@ -29,12 +29,12 @@ pub(super) struct Thread {
     user: Vec<String>,
 }
 
-/// The share of that work that a context has.
+/// The share of that work in a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Continuity {
-    /// Sentences that the agent said in its last messages.
+    /// Sentences in the agent's last messages.
     pub sentences: Share,
-    /// Tasks of its list.
+    /// Tasks in its list.
     pub tasks: Share,
     /// Files that it changed, by name.
     pub files: Share,
@@ -74,7 +74,7 @@ impl Thread {
         }
     }
 
-    /// Measures the share of it in `context`.
+    /// Measures how much of it is in `context`.
     pub(super) fn kept_in(&self, context: &str) -> Continuity {
         let normal = normal(context);
         let user: HashSet<String, RandomState> = words(context).collect();

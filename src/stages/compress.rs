@@ -1,4 +1,4 @@
-//! Shortens long tool results where they are: the older ones first, on the ladder the recent ones too.
+//! Shortens long tool results in place: older ones first, and on the ladder recent ones too.
 
 use crate::message::Text;
 use crate::policy::{Level, ShortenTo};

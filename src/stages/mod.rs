@@ -1,7 +1,7 @@
-//! The stages: each looks at a working copy and proposes edits, nothing else.
+//! The stages. Each reads a working copy and proposes edits, and does nothing else.
 //!
-//! The proposals of a stage do not depend on the budget: the planner takes them in order and stops at its target. So a
-//! bigger budget takes fewer of the same proposals, and never keeps less.
+//! A stage's proposals do not depend on the budget: the planner accepts them in order and stops at its target. So a
+//! bigger budget accepts fewer of the same proposals, and never keeps less.
 
 mod compress;
 mod offload;
@@ -32,7 +32,7 @@ pub fn propose<T: Text>(
         StageName::Prune => prune::propose(working_copy, level, storing),
         StageName::Window => window::propose(working_copy, level),
         StageName::Trim => trim::propose(working_copy),
-        // They remove nothing. The planner keeps lines and requests summaries, once the removed messages are known.
+        // These remove nothing. The planner keeps lines and requests summaries after the removed messages are known.
         StageName::Digest | StageName::Summarize => Vec::new(),
     }
 }

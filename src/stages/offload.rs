@@ -1,4 +1,4 @@
-//! Moves tool results out of the older part of the conversation, oldest first. Reversible: a preview and a reference stay.
+//! Moves tool results of older messages to the store, oldest first. It is reversible: a preview and a reference stay.
 
 use crate::message::Text;
 use crate::policy::Level;

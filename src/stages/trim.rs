@@ -1,6 +1,6 @@
-//! Shortens what must stay, most expendable first: arguments of calls that are answered, results, the digest of an earlier
-//! compaction, pasted blocks, the middle of other texts, and last the words of the last request. The planner takes these only
-//! if the budget cannot be met in any other way.
+//! Shortens required content, least important first: arguments of answered calls, results, the digest of an earlier
+//! compaction, pasted blocks, the middle of other texts, and finally the words of the last request. The planner uses
+//! this only if the budget cannot be met in any other way.
 
 use crate::calls::long_strings;
 use crate::compress::pasted;
@@ -14,20 +14,20 @@ use crate::working_copy::{
 /// A shorter argument is hardly longer than the line that would replace it.
 const LEAST_ARGUMENT: usize = 240;
 
-/// Tokens of a text that are always kept: a request of some sentences.
+/// Tokens of a text that are always kept: a request of a few sentences.
 const LEAST_TEXT: usize = 48;
 
-/// Tokens to which all texts are cut at first, and how much less it is each time.
+/// Tokens to which all texts are first shortened, and the factor by which that falls each time.
 const MOST_TEXT: usize = 16_384;
 const STEP: (usize, usize) = (9, 10);
 
-/// A share of the tokens of what was not pasted by which they can be more than its share of the bytes: an eighth.
+/// Typed text may have a larger share of the tokens than of the bytes, by one part in this many of its tokens.
 const MARGIN: usize = 8;
 
-/// Tokens that the line in place of a pasted block takes.
+/// Tokens of the line in place of a pasted block.
 const GAP: usize = 12;
 
-/// See the module's documentation. O(length).
+/// Proposes to shorten required content; see the module's documentation. O(length).
 pub(super) fn propose<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<Proposal> {
     let level = Level::least();
     let preview = working_copy.policy.offload_preview;
@@ -61,7 +61,7 @@ pub fn cuts_last_request<T: Text>(working_copy: &WorkingCopy<'_, T>) -> bool {
     working_copy.part_cuts().filter(|((message, _), _)| last.contains(message)).any(cuts_words)
 }
 
-/// Tokens of a text without pasted blocks, about: never too few, and room for the lines that replace those blocks.
+/// Estimates the tokens of a text without its pasted blocks, with room for the lines in their place. Never too low.
 fn unpasted_tokens(text: &str, tokens: usize) -> usize {
     let pastes: Vec<_> = pasted(text).collect();
     let bytes = text.len() - pastes.iter().map(ExactSizeIterator::len).sum::<usize>();
@@ -69,16 +69,17 @@ fn unpasted_tokens(text: &str, tokens: usize) -> usize {
     (said + said / MARGIN + pastes.len() * GAP).max(LEAST_TEXT)
 }
 
-/// A text of a message that stays.
+/// A text of a kept message.
 struct KeptText {
     message: usize,
     part: usize,
     tokens: usize,
-    /// Tokens of what was not pasted, about.
+    /// Estimated tokens of the typed text.
     said: usize,
 }
 
-/// The notes of earlier compactions, and the texts that somebody wrote, the model's first and of those the longest.
+/// Returns the notes of earlier compactions, and the written texts: the model's first, and of each role the longest
+/// first.
 fn texts<T: Text>(working_copy: &WorkingCopy<'_, T>) -> (Vec<(usize, usize)>, Vec<KeptText>) {
     let (mut notes, mut texts) = (Vec::new(), Vec::new());
     for (message, part, block) in parts(working_copy) {
@@ -98,7 +99,7 @@ fn texts<T: Text>(working_copy: &WorkingCopy<'_, T>) -> (Vec<(usize, usize)>, Ve
     (notes, texts)
 }
 
-/// All of these texts cut to one size, again and again to a smaller one, but none below its `least`.
+/// Shortens all of these texts to the same size, then again to a smaller one, but none below its `least`.
 fn condensing<'a>(
     texts: &'a [KeptText],
     least: impl Fn(&KeptText) -> usize + Copy + 'a,
@@ -110,7 +111,7 @@ fn condensing<'a>(
     })
 }
 
-/// Every long string in the arguments of calls that are answered, oldest first.
+/// Returns every long string in the arguments of answered calls, oldest first.
 fn arguments<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<Proposal> {
     let answered = working_copy
         .pairs
@@ -136,7 +137,7 @@ fn arguments<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<Proposal> {
     rewriting.collect()
 }
 
-/// The parts of messages that stay and may be touched.
+/// Returns the parts of kept messages that may be changed.
 fn parts<'d, T: Text>(working_copy: &'d WorkingCopy<'_, T>) -> impl Iterator<Item = (usize, usize, &'d Part<T>)> {
     let may_touch = |(index, message): &(usize, &Message<T>)| {
         !working_copy.is_removed(*index) && message.pin == Pin::Free && message.role != Role::System

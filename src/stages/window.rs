@@ -8,12 +8,12 @@ pub(super) fn propose<T: Text>(working_copy: &WorkingCopy<'_, T>, level: &Level)
     let recent = working_copy.recent_start(level.recent);
     let note = working_copy.bounds.note;
     let mut proposals = Vec::new();
-    // A gap costs its note. So what is small goes together with what is behind it, and so do the notes of earlier
-    // removals: a new note takes their place.
+    // A gap costs its note. So a small group is removed together with the groups after it, and so are the notes of
+    // earlier removals, because a new note replaces them.
     let (mut from, mut freed) = (None, 0);
     for group in working_copy.groups.iter().take_while(|group| group.end <= recent) {
         if !group.clone().all(|message| working_copy.may_remove(message)) {
-            // After a gap that is there already, the note is paid for.
+            // After an existing gap, the cost of the note is already paid.
             (from, freed) = (None, if working_copy.is_removed(group.start) { note } else { 0 });
             continue;
         }

@@ -9,28 +9,28 @@ use std::time::{Duration, SystemTime};
 
 use crate::error::Error;
 
-/// A temporary file this old was left by a process that died: writing the largest output takes minutes at most.
+/// A temporary file of this age belongs to a process that died. Writing the largest output takes minutes at most.
 const LEFT_OVER: Duration = Duration::from_hours(1);
 
 /// The suffix of temporary files.
 const TEMPORARY: &str = ".tmp";
 
-/// Bytes that are compared at a time.
+/// Number of bytes that are compared at a time.
 const PIECE: usize = 1 << 16;
 
-/// The time, for the names and ages of files.
+/// Returns the time, for the names and ages of files.
 pub(super) fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// Opens an ordinary file for reading. Never waits, as a pipe would make it, and never follows a link, which might lead
-/// out of the folder.
+/// Opens an ordinary file for reading. It never waits, as it would for a pipe, and never follows a link, which might
+/// lead out of the folder.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     open_as(options.read(true), path)
 }
 
-/// Opens a file for reading and appending, and creates it if there is none.
+/// Opens a file for reading and appending, and creates it if necessary.
 pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
@@ -60,7 +60,7 @@ fn require_file(metadata: &fs::Metadata) -> io::Result<()> {
     if metadata.is_file() { Ok(()) } else { Err(io::Error::other("it is not an ordinary file")) }
 }
 
-/// All of a file.
+/// Returns the whole content of a file.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
     let mut content = Vec::new();
@@ -68,7 +68,7 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// True if a file holds exactly `content`; if it does, it counts as written now. Reads no more than it must.
+/// True if a file holds exactly `content`. If it does, its time is set to now. Reads no more than necessary.
 pub(super) fn is_same(path: &Path, content: &[u8]) -> io::Result<bool> {
     let mut file = open(path)?;
     if usize::try_from(file.metadata()?.len()) != Ok(content.len()) {
@@ -87,12 +87,12 @@ pub(super) fn is_same(path: &Path, content: &[u8]) -> io::Result<bool> {
     Ok(true)
 }
 
-/// When a file was last stored.
+/// Returns the time at which a file was last stored.
 pub(super) fn modified(path: &Path) -> io::Result<SystemTime> {
     fs::symlink_metadata(path)?.modified()
 }
 
-/// A file that is whole and on the disk, and has no name yet. It is gone when this is dropped.
+/// A complete file on the disk that has no final name yet. It is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct TemporaryFile {
     path: PathBuf,
@@ -106,8 +106,9 @@ impl TemporaryFile {
         Ok(temporary)
     }
 
-    /// A file that is nobody else's. The counter tells the threads of this process apart and the process id the
-    /// processes of this machine; where two machines share the folder, the one that comes second takes the next name.
+    /// Creates a file of our own. The counter distinguishes the threads of this process, and the process id
+    /// distinguishes the processes of this machine. If two machines share the folder, the second one takes the next
+    /// name.
     fn create(folder: &Path) -> io::Result<(TemporaryFile, File)> {
         static WRITTEN: AtomicU64 = AtomicU64::new(0);
         loop {
@@ -125,12 +126,12 @@ impl TemporaryFile {
         }
     }
 
-    /// Gives the file its name, unless that is taken.
+    /// Gives the file its final name, unless that name exists.
     pub(super) fn publish(&self, path: &Path) -> io::Result<()> {
         match fs::hard_link(&self.path, path) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-            // A file system without hard links: a rename is as whole, and only does not see who was first.
+            // A file system without hard links. A rename is atomic too, but does not show which process was first.
             Err(_) => fs::rename(&self.path, path),
         }
     }
@@ -138,12 +139,12 @@ impl TemporaryFile {
 
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
-        // It has its second name, or was moved there, or the failure is what the caller hears of.
+        // It has its final name or was moved there, or the caller gets the earlier error.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// A second name for a file that is there.
+/// Adds a second name to an existing file.
 pub(super) fn link(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to)
 }
@@ -153,7 +154,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Makes a folder and those above it, and sees that it stays.
+/// Creates a folder and its parents, and flushes them to the disk.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -162,12 +163,12 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     folder.parent().map_or(Ok(()), sync_folder)
 }
 
-/// Makes the names in a folder last. A folder that cannot be opened for that (Windows) sees to it itself.
+/// Flushes the names in a folder to the disk. A system that cannot open folders (Windows) does this itself.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder).map_or(Ok(()), |folder| folder.sync_all())
 }
 
-/// True if there is a symbolic link at `path`.
+/// True if `path` is a symbolic link.
 pub(super) fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_symlink())
 }
@@ -191,7 +192,7 @@ pub(super) fn sweep(folder: &Path) {
     }
 }
 
-/// The error for what could not be done to `path`.
+/// Returns the error about an action on `path` that failed.
 pub(super) fn failed(what: &str, path: &Path, error: &io::Error) -> Error {
     Error::Store {
         problem: format!("cannot {what} {}: {error}", path.display()),

@@ -1,14 +1,14 @@
-//! Tells stored text from binary content.
+//! Distinguishes stored text from binary content.
 
 use infer::MatcherType;
 
-/// Bytes that are looked at: the headers of files are shorter, and the rest of a text is like its beginning.
+/// Number of bytes that are checked. Headers of files are shorter, and the rest of a text is like its beginning.
 const LOOKED_AT: usize = 8_192;
 
 /// The type of stored content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentKind {
-    /// Text of any kind, also where a few bytes of it are no UTF-8.
+    /// Text of any kind, even if a few bytes are not UTF-8.
     Text,
     /// A picture, a document, an archive or the like.
     Binary {
@@ -22,13 +22,13 @@ pub enum ContentKind {
 impl ContentKind {
     /// Returns the type of `content` by its first bytes. O(1).
     ///
-    /// A signature alone proves little (every text that begins with `BM` has that of a bitmap), so there must also be
-    /// bytes that a text does not have. Without a known signature it takes many of them.
+    /// A signature alone proves little: every text that begins with `BM` has that of a bitmap. So some bytes must also
+    /// be unusual in text. Without a known signature, many must be.
     pub fn of(content: &[u8]) -> ContentKind {
-        /// The percentage of control bytes that makes content with a signature a file of its kind; real files have
-        /// tens.
+        /// The least percentage of unusual bytes in content with a signature. Real files have tens of percent.
         const SIGNED: usize = 5;
-        /// Of a hundred bytes without one; a text in another encoding than UTF-8 has up to all, but nobody can read it.
+        /// The least percentage without a signature. Text in another encoding than UTF-8 may exceed it, but nobody can
+        /// read that.
         const UNSIGNED: usize = 30;
         /// Shorter content without a signature is shown as text, because it is too short to judge.
         const SHORTEST: usize = 64;
@@ -37,7 +37,7 @@ impl ContentKind {
         let odd = odd_bytes(head) * 100;
         let signature = infer::get(head).filter(|found| found.matcher_type() != MatcherType::Text);
         match signature {
-            // A PDF may be nearly all text, and its signature is long.
+            // A PDF may be nearly all text, but its signature is long.
             Some(found) if odd > SIGNED * head.len() || found.mime_type() == "application/pdf" => {
                 ContentKind::Binary { mime: found.mime_type(), suffix: found.extension() }
             }
@@ -48,7 +48,7 @@ impl ContentKind {
         }
     }
 
-    /// The suffix of the file name for this type.
+    /// Returns the suffix of the file name for this type.
     pub fn suffix(self) -> &'static str {
         match self {
             ContentKind::Text => TEXT_SUFFIX,
@@ -56,7 +56,7 @@ impl ContentKind {
         }
     }
 
-    /// True if the name of a stored file may end so.
+    /// True if the name of a stored file may have this suffix.
     pub(super) fn is_suffix(suffix: &str) -> bool {
         suffix == TEXT_SUFFIX || infer::is_supported(suffix)
     }
@@ -65,7 +65,7 @@ impl ContentKind {
 /// The suffix for all text, and for content without a known signature.
 const TEXT_SUFFIX: &str = "log";
 
-/// Bytes that are no UTF-8, and control characters that neither lay out a text nor colour it.
+/// Counts bytes that are not UTF-8, and control characters that are neither layout nor colour.
 fn odd_bytes(head: &[u8]) -> usize {
     let controls = |text: &str| {
         text.bytes().filter(|byte| byte.is_ascii_control() && !matches!(byte, b'\t'..=b'\r' | 0x08 | 0x1b)).count()

@@ -22,7 +22,7 @@ pub(super) const PART: &str = "; ";
 pub(super) const GONE: &str = " was removed to fit the context window";
 
 /// The end of a mark, after the number of characters that follow it. A text that has grown since, or that only quotes a
-/// mark, has a different number of characters, so it is stored like any other.
+/// mark, has a different number of characters, so it is stored like any other text.
 pub(super) const FOLLOW: &str = " characters follow]";
 
 /// The place of content that was removed from the conversation.
@@ -30,7 +30,7 @@ pub(super) const FOLLOW: &str = " characters follow]";
 pub enum Whereabouts<'a> {
     /// It is in the store.
     Stored(&'a Reference),
-    /// Without a store: the content is gone.
+    /// It is lost, because there is no store.
     Lost,
 }
 
@@ -47,7 +47,7 @@ pub fn output_marked(tool: &str, characters: usize, whereabouts: &Whereabouts<'_
     behind(&said, body)
 }
 
-/// Puts the mark before `body`, the kept part of a text that somebody wrote. O(length).
+/// Puts the mark before `body`, the kept part of a text that a person or a model wrote. O(length).
 pub fn text_marked(characters: usize, whereabouts: &Whereabouts<'_>, body: &str) -> String {
     let characters = thousands(characters);
     let said = match whereabouts {
@@ -59,8 +59,8 @@ pub fn text_marked(characters: usize, whereabouts: &Whereabouts<'_>, body: &str)
     behind(&said, body)
 }
 
-/// The note in place of removed messages, followed by `body`, which describes them. A single line if the body is blank.
-/// O(length).
+/// Returns the note in place of removed messages, followed by `body`, which describes them. It is a single line if the
+/// body is blank. O(length).
 pub fn removal_note(messages: usize, whereabouts: &Whereabouts<'_>, body: &str) -> String {
     let messages = thousands(messages);
     let said = match whereabouts {
@@ -80,12 +80,12 @@ pub fn retrieval_marked(reference: &Reference, what: &str, body: &str) -> String
     behind(&format!("{RETRIEVED}{reference}, {what}"), body)
 }
 
-/// `body` after a line that ends in how much follows.
+/// Returns `body` after a line that ends with the length of the body.
 pub(super) fn behind(said: &str, body: &str) -> String {
     format!("{said}; {}{FOLLOW}\n{body}", thousands(length(body)))
 }
 
-/// Characters of a body. Hosts may take away the space around a text.
+/// Counts the characters of a body without surrounding space, because hosts may strip it.
 pub(super) fn length(body: &str) -> usize {
     body.trim().chars().count()
 }
@@ -104,12 +104,12 @@ pub(super) fn superseded_line(line: &str) -> Option<&str> {
     tells.then(|| &line[..line.len() - 1])
 }
 
-/// True if what a line says after its reason is that something was retrieved.
+/// True if a line says, after its reason, that something was retrieved.
 pub(super) fn tells_of_retrieval(rest: &str) -> bool {
     RETRIEVED.strip_prefix(MARK).is_some_and(|retrieved| rest.starts_with(retrieved))
 }
 
-/// The line of a superseded text with something after it, as a stage may put there that knows nothing of it.
+/// Returns the line of a superseded text with a body, which a stage unaware of such lines may have added.
 pub(super) fn with_body(said: &str, body: &str) -> String {
     if body.trim().is_empty() { format!("{said}]") } else { behind(said, body) }
 }

@@ -8,8 +8,8 @@ use super::style::{StyledMark, framed};
 use super::{Reference, Storing};
 use crate::numbers::thousands;
 
-/// The reference before a tool result, if ullage put one there: an output that is stored, or a piece of one that was
-/// retrieved.
+/// Returns the reference that ullage put before a tool result: of a stored output, or of the output that a piece was
+/// retrieved from.
 pub fn marked_reference(text: &str) -> Option<Reference> {
     if let Some((_, reference)) = framed(text) {
         return Some(reference);
@@ -45,7 +45,7 @@ pub struct Marked<'a> {
 /// The text around the kept part of an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Frame<'a> {
-    /// A line of ours in front, without how much follows.
+    /// A line of ullage before the body, without the body's length.
     Line(&'a str),
     /// A line of ullage in place of superseded content, without its bracket.
     Superseded(&'a str),
@@ -54,7 +54,7 @@ enum Frame<'a> {
 }
 
 impl Marked<'_> {
-    /// The same around another body.
+    /// Returns the same frame around another body.
     pub fn around(&self, body: &str) -> String {
         match &self.frame {
             Frame::Line(said) => behind(said, body),
@@ -63,7 +63,7 @@ impl Marked<'_> {
         }
     }
 
-    /// Our line around it, without its bracket; `None` for the words of another system.
+    /// Returns the line of ullage around it, without its bracket; `None` for the words of another system.
     pub(super) fn line(&self) -> Option<&str> {
         match &self.frame {
             Frame::Line(said) | Frame::Superseded(said) => Some(said),
@@ -72,8 +72,8 @@ impl Marked<'_> {
     }
 }
 
-/// Recognizes a text that ullage has shortened: a mark with as many characters after it as the mark says. With a store,
-/// a mark without a reference, or with one in `distrusted`, is text like any other.
+/// Recognizes a text that ullage has shortened: a mark, and the number of characters after it that the mark states.
+/// With a store, a mark without a reference, or with one in `distrusted`, is ordinary text.
 pub fn marked<'a>(text: &'a str, storing: Storing, distrusted: &[Reference]) -> Option<Marked<'a>> {
     if let Some((words, reference)) = framed(text) {
         let body = words.body;
@@ -110,12 +110,13 @@ pub struct RemovalNote<'a> {
     pub messages: usize,
     /// Their reference; `None` if they were lost.
     pub reference: Option<Reference>,
-    /// The text in their place; may be empty.
+    /// The text in place of the messages; may be empty.
     pub body: &'a str,
 }
 
-/// Reads `text` as a note about removed messages, or as the answer to one, which names none. It is a note only if as
-/// many characters follow its line as the line says, so a person who quotes one writes no note. O(length).
+/// Reads `text` as a note about removed messages, or as the answer to a note, which names no messages. It is a note
+/// only if its line states the number of characters after it, so a person who quotes a note does not write one.
+/// O(length).
 pub fn noted_removals(text: &str) -> Option<RemovalNote<'_>> {
     if text == NOTE_ANSWER {
         return Some(RemovalNote { messages: 0, reference: None, body: "" });
@@ -135,7 +136,7 @@ pub fn noted_removals(text: &str) -> Option<RemovalNote<'_>> {
 }
 
 fn first_line(text: &str) -> Option<&str> {
-    /// A mark is shorter than this; looking no further keeps the check O(1) on a text of one long line.
+    /// Maximum length of a mark. The limit keeps the check O(1) on a text of one long line.
     const LONGEST_MARK: usize = 600;
     if !text.starts_with(MARK) {
         return None;

@@ -1,4 +1,4 @@
-//! A store that lives as long as the process.
+//! A store that lives as long as its process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::{Content, Deletion, Reference, Store, collision, unknown};
 use crate::error::Result;
 use crate::shared::Locked;
 
-/// Keeps content in memory, the same bytes once.
+/// Keeps content in memory. Equal bytes are kept once.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     contents: Locked<Contents>,
@@ -16,7 +16,7 @@ pub struct MemoryStore {
 #[derive(Debug, Default)]
 struct Contents {
     by_reference: BTreeMap<Reference, Content>,
-    /// The content of one reference with this hash. The next one nearly always has the same.
+    /// The content of one reference with this hash. Another reference with the hash nearly always has the same.
     by_hash: BTreeMap<String, Content>,
 }
 

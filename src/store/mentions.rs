@@ -1,15 +1,15 @@
-//! The references in a text, by themselves or in the name of a file.
+//! Finds the references in a text, both plain and in file names.
 
 use std::collections::BTreeSet;
 
 use super::Reference;
 use super::reference::{HASH_DIGITS, LONGEST_TOOL, is_of_hash, is_of_tool};
 
-/// Bytes between the tool and the hash in the name of a file: `_20261121_180953_`.
+/// Bytes between the tool and the hash in a file name: `_20261121_180953_`.
 const DATED: usize = 17;
 
-/// Every reference that is anywhere in `text`, and some that only look like one: the tail of a longer hash counts
-/// too. O(length), at the speed of looking for hyphens and underscores.
+/// Returns every reference in `text`, and some false ones: the end of a longer hash counts too. O(length), at the speed
+/// of searching for hyphens and underscores.
 pub fn mentions(text: &[u8]) -> BTreeSet<Reference> {
     mentions_in(text)
         .filter_map(|Mention { tool_end, hash }| {
@@ -20,8 +20,8 @@ pub fn mentions(text: &[u8]) -> BTreeSet<Reference> {
         .collect()
 }
 
-/// The hashes of those references. By them alone content is told to be in use: a name that is glued to the word before
-/// it would otherwise hide a reference.
+/// Returns the hashes of those references. Content is in use if its hash occurs, because a name that touches the word
+/// before it would hide a reference.
 pub(super) fn hashes(text: &[u8]) -> impl Iterator<Item = &str> {
     mentions_in(text).map(|found| found.hash)
 }
@@ -32,7 +32,7 @@ struct Mention<'a> {
     hash: &'a str,
 }
 
-/// Every hash that follows the name of a tool and a hyphen, or a date and a time.
+/// Returns every hash after the name of a tool and a hyphen, or after a date and a time.
 fn mentions_in(text: &[u8]) -> impl Iterator<Item = Mention<'_>> {
     let separators = text.iter().enumerate().filter(|(_, byte)| matches!(byte, b'-' | b'_'));
     separators.filter_map(|(at, separator)| {
@@ -48,7 +48,7 @@ fn mentions_in(text: &[u8]) -> impl Iterator<Item = Mention<'_>> {
     })
 }
 
-/// True if this is a date and a time as they are in the name of a file.
+/// True if this is a date and a time as in a file name.
 fn is_dated(text: &[u8]) -> bool {
     const FORM: &[u8; DATED] = b"_00000000_000000_";
     text.len() == DATED

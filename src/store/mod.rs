@@ -39,31 +39,31 @@ pub type Content = Arc<Vec<u8>>;
 
 /// Keeps content by reference.
 pub trait Store: Debug + Send + Sync {
-    /// Keeps `content` under `reference`. Putting the same content twice is no mistake.
+    /// Keeps `content` under `reference`. Putting the same content twice is allowed.
     ///
     /// # Errors
-    /// `Store` if it cannot be written, `Taken` if other content has that reference. Then nothing has changed.
+    /// `Store` if it cannot be written, `Taken` if the reference has other content. Then nothing has changed.
     fn put(&self, reference: &Reference, content: &[u8]) -> Result<()>;
 
-    /// The content of `reference`, byte for byte.
+    /// Returns the content of `reference`, byte for byte.
     ///
     /// # Errors
-    /// `Store` if there is none, which names the nearest that there are, or if it cannot be read.
+    /// `Store` if it cannot be read, or if there is none. The error names the nearest references.
     fn get(&self, reference: &Reference) -> Result<Content>;
 
-    /// The same for a look through the store: it does not count as given to anybody.
+    /// Returns the content for a search. It does not count as returned to a conversation.
     fn peek(&self, reference: &Reference) -> Result<Content> {
         self.get(reference)
     }
 
-    /// Every reference, sorted.
+    /// Returns every reference, sorted.
     fn list(&self) -> Result<Vec<Reference>>;
 
-    /// Forgets `reference`; whether there was anything to forget.
+    /// Deletes `reference`, and returns if it existed.
     fn delete(&self, reference: &Reference) -> Result<Deletion>;
 }
 
-/// True if there is a store to move things to.
+/// Whether there is a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storing {
     /// Removed content is stored.
@@ -75,16 +75,16 @@ pub enum Storing {
 /// The outcome of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deletion {
-    /// The content was there and is gone.
+    /// The content was deleted.
     Deleted,
-    /// There was none.
+    /// There was no such content.
     NotFound,
 }
 
-/// The reference that `text` is, for reading from `store`.
+/// Parses `text` as a reference for reading from `store`.
 ///
 /// # Errors
-/// `Store` if it is none, which names the nearest that are stored.
+/// `Store` if it is not a reference. The error names the nearest stored references.
 pub fn reference_in(store: &dyn Store, text: &str) -> Result<Reference> {
     Reference::parse(text).map_err(|error| match error {
         Error::Store { problem, remedy } => {
@@ -106,7 +106,7 @@ fn unknown<'a>(reference: &Reference, known: impl Iterator<Item = &'a str>) -> E
     }
 }
 
-/// The nearest of the stored references, as the remedy of an error.
+/// Names the nearest stored references, as the remedy of an error.
 fn nearest_in_words<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let nearest = nearest(wanted, known);
     (!nearest.is_empty()).then(|| format!("the nearest stored references: {}", nearest.join(", ")))

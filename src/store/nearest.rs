@@ -1,15 +1,15 @@
-//! Finds the nearest known names, for errors about an unknown one.
+//! Finds the nearest known names, for errors about unknown names.
 
-/// Names in an error: more would not help to choose.
+/// Number of names in an error. More would not help to choose.
 const NAMED: usize = 3;
 
-/// Names that are compared, so that a misspelled key among a million costs milliseconds.
+/// Number of names that are compared, so that a misspelled key among a million costs milliseconds.
 const COMPARED: usize = 10_000;
 
-/// Characters of a name that are compared, and shown.
+/// Number of characters of a name that are compared and shown.
 const LONGEST: usize = 80;
 
-/// Up to three of the `known` names, those most like `wanted` first. Looks at the first 10,000.
+/// Returns up to three of the `known` names, most similar to `wanted` first. Compares the first 10,000.
 pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = beginning(wanted);
     let mut rated: Vec<(f64, &str)> =

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, shown};
 
-/// Hexadecimal digits of the hash in a reference: 64 bits. A store compares the bytes when it already has the
-/// reference, so a collision is an error and never a wrong answer.
+/// Hexadecimal digits of the hash in a reference: 64 bits. A store compares the bytes if it already has the reference,
+/// so a collision is an error and never a wrong answer.
 pub(super) const HASH_DIGITS: usize = 16;
 
-/// Longest part of a tool's name that goes into a reference: it is the name of a file too, which systems bound.
+/// Maximum length of the tool's name in a reference. It is part of a file name, whose length systems limit.
 pub(super) const LONGEST_TOOL: usize = 32;
 
 /// The name of stored content.
@@ -22,13 +22,13 @@ pub(super) const LONGEST_TOOL: usize = 32;
 pub struct Reference(String);
 
 impl Reference {
-    /// The reference of `content` that came from `tool`. O(length).
+    /// Returns the reference of `content` from `tool`. O(length).
     pub fn of(tool: &str, content: &[u8]) -> Reference {
         Reference::salted(tool, content, 0)
     }
 
-    /// Another reference of the same content for each `salt`, for a store that holds other content under the first; a
-    /// salt of 0 gives the reference of [`Reference::of`].
+    /// Returns another reference of the same content for each `salt`, for a store that has other content under the
+    /// first. A salt of 0 gives the reference of [`Reference::of`].
     pub fn salted(tool: &str, content: &[u8], salt: u64) -> Reference {
         let mut hasher = blake3::Hasher::new();
         hasher.update(content);
@@ -39,10 +39,10 @@ impl Reference {
         Reference(format!("{}-{}", safe_name(tool), &hash[..HASH_DIGITS]))
     }
 
-    /// Reads a reference back.
+    /// Parses a reference.
     ///
     /// # Errors
-    /// `Store` if `text` is not of the form that [`Reference::of`] makes; so it can never name a path.
+    /// `Store` if `text` does not have the form of [`Reference::of`]. So a reference can never be a path.
     pub fn parse(text: &str) -> Result<Reference> {
         let well_formed = text.rsplit_once('-').is_some_and(|(tool, hash)| {
             !tool.is_empty()
@@ -60,17 +60,17 @@ impl Reference {
         })
     }
 
-    /// The reference as text.
+    /// Returns the reference as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The part that comes from the tool.
+    /// Returns the tool's part.
     pub(super) fn tool(&self) -> &str {
         self.parts().0
     }
 
-    /// The part that comes from the content.
+    /// Returns the hash.
     pub(super) fn hash(&self) -> &str {
         self.parts().1
     }
@@ -94,17 +94,17 @@ impl fmt::Display for Reference {
     }
 }
 
-/// True if the tool's part of a reference may hold this byte.
+/// True if the tool's part of a reference may contain this byte.
 pub(super) fn is_of_tool(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
 }
 
-/// True if the hash in a reference may hold this byte.
+/// True if the hash in a reference may contain this byte.
 pub(super) fn is_of_hash(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
-/// The tool's name as it may be in a file name: lower case, digits and underscores.
+/// Returns the tool's name as allowed in a file name: lower case, digits and underscores.
 pub(super) fn safe_name(tool: &str) -> String {
     let name: String = tool
         .bytes()

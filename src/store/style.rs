@@ -1,5 +1,5 @@
-//! The frame around the kept part of an output: our line before it, or the words of two other systems, for models and
-//! prompts that expect them.
+//! The frame around the kept part of an output: ullage's line before it, or the words of two other systems, for models
+//! and prompts that expect them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,22 +7,22 @@ use super::line::{Whereabouts, output_marked};
 use super::{Reference, reference_of_file};
 use crate::numbers::thousands;
 
-/// The words around the rest of a stored output.
+/// The words around the kept part of a stored output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkStyle {
-    /// One line in front, with the reference.
+    /// One line before it, with the reference.
     #[default]
     Ullage,
-    /// `[Tool output: ... | Full: artifacts/x.log]` in front and the file after, as Cyber-AutoAgent does.
+    /// `[Tool output: ... | Full: artifacts/x.log]` before it and the file after it, as in Cyber-AutoAgent.
     CyberAutoagent,
-    /// `[Large output saved to x]` in front and how to read it after, as Valis does.
+    /// `[Large output saved to x]` before it and how to read the file after it, as in Valis.
     Valis,
 }
 
-/// Says where a store keeps things, for those who read them with other means than a retrieval.
+/// Gives the places of stored content, for models that read it by other means than a retrieval.
 pub trait Places: std::fmt::Debug + Send + Sync {
-    /// The path at which `reference` is, or will be once it is stored.
+    /// Returns the path of `reference`, even before it is stored.
     fn place(&self, reference: &Reference) -> Option<String>;
 }
 
@@ -36,8 +36,8 @@ const READ: &str = "\n\nUse read_file(\"";
 const READ_END: &str = "\") to view full content.";
 
 impl MarkStyle {
-    /// `short`, which is left of an output of `tool` of so many characters, in its frame. What is lost has no place to
-    /// name, and so our line in front.
+    /// Puts `short`, the kept part of an output of `tool` with this many characters, in its frame. Lost content has no
+    /// place, and so gets ullage's line.
     pub fn frame(
         self,
         tool: &str,
@@ -67,7 +67,7 @@ fn saved(place: &str, short: &str) -> String {
     format!("{SAVED}{place}{PREVIEW}{short}{READ}{place}{READ_END}")
 }
 
-/// A text in the words of another system.
+/// A text in the frame of another system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StyledMark<'a> {
     words: Words<'a>,
@@ -82,7 +82,7 @@ enum Words<'a> {
 }
 
 impl StyledMark<'_> {
-    /// The same around another body.
+    /// Returns the same frame around another body.
     pub(super) fn around(&self, body: &str) -> String {
         match self.words {
             Words::Artifact { total, place } => artifact(total, place, body),
@@ -91,14 +91,14 @@ impl StyledMark<'_> {
     }
 }
 
-/// Reads such a text back, with the reference that its place is of. O(1) where it does not begin like one.
+/// Recognizes such a text, and returns the reference of its place. O(1) if it does not begin like one.
 pub(super) fn framed(text: &str) -> Option<(StyledMark<'_>, Reference)> {
     let (words, place, body) = if let Some(rest) = text.strip_prefix(TOTAL) {
         let (total, rest) = rest.split_once(TOTAL_END)?;
         let (preview, rest) = rest.split_once(PREVIEW_END)?;
         let (place, rest) = rest.split_once("]\n\n")?;
         let body = rest.strip_suffix(']')?.strip_suffix(place)?.strip_suffix(COMPLETE)?;
-        // Not a text that begins and ends like one.
+        // The preview must have the stated length, so a text that only begins and ends like one is not recognized.
         if preview != thousands(body.chars().count()) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! The lines in place of superseded content: the reason, and the reference. None of the content stays.
+//! The lines in place of superseded content: the reason and the reference. None of the content is kept.
 
 use super::line::{GONE, MARK, PART, STORED, SUPERSEDED, Whereabouts};
 use super::reference::safe_name;
@@ -9,8 +9,8 @@ use crate::numbers::thousands;
 /// Characters of a path in a mark. The end of a path distinguishes files.
 const LONGEST_PATH: usize = 60;
 
-/// The line in place of an output of `tool` of so many characters, which `by` supersedes; where the style of the marks is
-/// another system's, in its words. O(1).
+/// Returns the line in place of an output of `tool` with this many characters, which `by` supersedes, in the style of
+/// the policy's marks. O(1).
 pub fn superseded_marked(
     tool: &str,
     characters: usize,
@@ -29,7 +29,7 @@ pub fn superseded_marked(
 }
 
 impl Marked<'_> {
-    /// The line in place of what ullage has shortened or retrieved before, with its reference.
+    /// Returns the line in place of text that ullage has shortened or retrieved before, with its reference.
     pub fn superseded(&self, by: &str) -> String {
         match self.line() {
             Some(said) => {
@@ -41,7 +41,7 @@ impl Marked<'_> {
     }
 }
 
-/// True if `text` replaces superseded content. O(1), except for the words of another system, which are searched for.
+/// True if `text` replaces superseded content. O(1), except in the words of another system, which are searched for.
 pub fn is_superseded(text: &str) -> bool {
     match text.strip_prefix(MARK) {
         Some(said) => said.starts_with(SUPERSEDED),
@@ -49,18 +49,18 @@ pub fn is_superseded(text: &str) -> bool {
     }
 }
 
-/// The meaning of a text in a call's arguments for a file.
+/// What a call did with a text in its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Went {
-    /// It was written into the file.
+    /// Wrote it into the file.
     Into,
-    /// It was taken out of the file.
+    /// Removed it from the file.
     OutOf,
-    /// It was given under a name, and no file is known.
+    /// Passed it under a name. No file is known.
     As,
 }
 
-/// The line in place of a text with this many characters in the arguments of a call that wrote or read a file. O(1).
+/// Returns the line in place of a text with this many characters in the arguments of a call. O(1).
 pub fn argument_marked(characters: usize, went: Went, path: &str, whereabouts: &Whereabouts<'_>) -> String {
     let characters = thousands(characters);
     let path = shown(path);
@@ -79,12 +79,12 @@ pub fn argument_marked(characters: usize, went: Went, path: &str, whereabouts: &
     }
 }
 
-/// True if a text begins like a line of ours. O(1).
+/// True if a text begins like a line of ullage. O(1).
 pub fn is_ours(text: &str) -> bool {
     text.starts_with(MARK)
 }
 
-/// A path as it is in a mark: in one line, without what a mark is read by, and its end where it is long.
+/// Returns a path for use in a mark: on one line, without characters that end a mark, and only its end if it is long.
 pub fn shown(path: &str) -> String {
     let length = path.chars().count();
     let tail = path.chars().skip(length.saturating_sub(LONGEST_PATH));

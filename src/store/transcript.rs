@@ -1,8 +1,9 @@
-//! The log of a conversation: a file with one line for each record, which is only ever appended to.
+//! The log of a conversation: a file with a line for each record, which is only appended to.
 //!
-//! A record is one write, so a process that dies leaves it whole or torn, and only the last one can be torn. A torn line
-//! stays in the file: who writes next ends it with a blank, which tells it from a line that was whole and was damaged
-//! later. Nobody was told that a torn record was written, so it has no place among the others; a damaged one keeps its.
+//! A record is one write. If a process dies, a record is whole or torn, and only the last one can be torn. A torn line
+//! stays in the file. The next writer ends it with a blank, which distinguishes it from a whole line that was damaged
+//! later. A torn record was never reported as written, so it has no place among the others. A damaged record keeps its
+//! place.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,28 +15,29 @@ use serde::de::IgnoredAny;
 use super::disk::{self, TemporaryFile, failed};
 use crate::error::{Error, Result};
 
-/// When records are flushed to the disk, so that they survive a loss of power. A crash of the process they survive anyway.
+/// When records are flushed to the disk, so that they survive a power failure. They survive a crash of the process
+/// anyway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flush {
-    /// With each record, before it counts as written.
+    /// At each record, before it counts as written.
     Always,
     /// When the log is closed.
     OnClose,
-    /// When the system likes to.
+    /// When the operating system decides.
     Never,
 }
 
-/// True if other processes are kept out.
+/// Whether other processes are kept out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Locking {
-    /// One may have the log open at a time.
+    /// Only one process may have the log open.
     Exclusive,
-    /// Any number may, on a file system that knows no locks. Then nothing is ever taken back, since what is last in the
-    /// file may be another's.
+    /// Any number of processes may, on a file system without locks. Then nothing is ever undone, because the end of the
+    /// file may belong to another process.
     None,
 }
 
-/// A log, and what was in it.
+/// An opened log, and its contents.
 #[derive(Debug)]
 pub struct OpenedTranscript {
     /// The log.
@@ -49,13 +51,13 @@ pub struct OpenedTranscript {
 /// A line of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    /// A record as it was written.
+    /// A record as written.
     Record(String),
-    /// A damaged record, as far as it is text.
+    /// The readable text of a damaged record.
     Damaged(String),
 }
 
-/// See the module's documentation.
+/// A log; see the module's documentation.
 #[derive(Debug)]
 pub struct Transcript {
     path: PathBuf,
@@ -67,13 +69,13 @@ pub struct Transcript {
 #[derive(Debug)]
 struct Writer {
     file: File,
-    /// Bytes of the file, if no other process writes.
+    /// Length of the file in bytes, if no other process writes.
     end: u64,
-    /// True if its last line has no end, likewise.
+    /// True if its last line has no line end, if no other process writes.
     is_torn: bool,
 }
 
-/// Ends a torn line. A blank after JSON changes nothing, should the line be whole after all.
+/// Ends a torn line. If the line is whole JSON after all, a blank at its end changes nothing.
 const TORN_END: &str = " \n";
 
 impl Transcript {
@@ -110,8 +112,8 @@ impl Transcript {
         Ok(OpenedTranscript { transcript, lines, skipped })
     }
 
-    /// Writes a record: JSON on one line. When this returns it is in the file, whole; after an error it is not,
-    /// except that without a lock nothing can be taken back: what was written of it stays.
+    /// Writes a record: JSON on one line. When this returns, the whole record is in the file. After an error it is not,
+    /// but without a lock nothing can be undone, so the written part stays.
     ///
     /// # Errors
     /// `Store` if it cannot be written, or the log is closed.
@@ -140,7 +142,7 @@ impl Transcript {
             }
             Err(error) => {
                 if self.locking == Locking::Exclusive {
-                    // Half a record on a full disk; where it cannot be taken back, the next one begins on its own line.
+                    // A full disk leaves half a record. If it cannot be undone, the next record begins on its own line.
                     writing.is_torn |= writing.file.set_len(writing.end).is_err();
                 }
                 Err(failed("write", &self.path, &error))
@@ -148,12 +150,12 @@ impl Transcript {
         }
     }
 
-    /// Copies the log as it is to `to`, whole or not at all.
+    /// Copies the log in its present state to `to`, whole or not at all.
     ///
     /// # Errors
-    /// `Store` if that is there already or cannot be written.
+    /// `Store` if `to` exists or cannot be written.
     pub fn export(&self, to: &Path) -> Result<()> {
-        // Nobody appends meanwhile.
+        // Held so that no thread appends meanwhile.
         let _open = self.open.lock();
         let content = disk::read(&self.path).map_err(|error| failed("read", &self.path, &error))?;
         let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -172,13 +174,13 @@ impl Transcript {
     /// Closes the log, so that others can open it. Closing it again is allowed.
     ///
     /// # Errors
-    /// `Store` if it cannot be flushed; it is closed anyway.
+    /// `Store` if it cannot be flushed. It is closed anyway.
     pub fn close(&self) -> Result<()> {
         let Some(writing) = self.open.lock().take() else { return Ok(()) };
         let flushed = if self.flush == Flush::Never { Ok(()) } else { writing.file.sync_all() };
         if self.locking == Locking::Exclusive {
-            // A child that was forked off has the file open still, and would keep the lock. Where this fails, the end
-            // of the file's last owner unlocks it.
+            // A forked child still has the file open, and would keep the lock. If this fails, the lock ends with the
+            // last owner of the file.
             let _ = writing.file.unlock();
         }
         flushed.map_err(|error| failed("flush", &self.path, &error))
@@ -206,7 +208,7 @@ fn lock(file: &File, path: &Path) -> Result<()> {
     }
 }
 
-/// True if the last line of a file has no end.
+/// True if the last line of a file has no line end.
 fn is_torn(file: &mut File) -> io::Result<bool> {
     if file.seek(SeekFrom::End(0))? == 0 {
         return Ok(false);
@@ -217,7 +219,7 @@ fn is_torn(file: &mut File) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// The lines that are or were records, and what is said of those that are none. O(length).
+/// Returns the lines that are or were records, and descriptions of the others. O(length).
 fn lines(content: &[u8]) -> (Vec<Line>, Vec<String>) {
     let (mut lines, mut skipped) = (Vec::new(), Vec::new());
     for (index, line) in content.split_inclusive(|byte| *byte == b'\n').enumerate() {

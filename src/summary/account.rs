@@ -1,7 +1,7 @@
 //! An account of removed messages, written without a model. An agent can continue from it, and so can the next account.
 //!
-//! Its form is fixed: a first line, and under headings entries that begin with `- `. Further lines of an entry are indented,
-//! so that no text of a person or a tool can pass for a heading.
+//! Its form is fixed: a first line, then headings with entries that begin with `- `. Further lines of an entry are
+//! indented, so no text of a person or a tool can pass for a heading.
 
 use super::cut::{head, shown};
 use super::facts::{Deed, Facts, Newest};
@@ -11,10 +11,10 @@ use crate::message::Text;
 use crate::text::sentences;
 use crate::tokens::{CountTokens, TextKind};
 
-/// Characters of a line that an older summary is taken over with.
+/// Number of characters of a line that are taken over from an older summary.
 const LINE: usize = 400;
 
-/// The sections, in the order in which they stand.
+/// The sections, in the order in which they are written.
 const HEADINGS: [&str; 6] =
     [REQUESTS, "## Done", "## Failed, and not seen to work since", "## Tasks", WORDS, "## Earlier summary"];
 const DONE: usize = 1;
@@ -23,26 +23,26 @@ const TASKS: usize = 3;
 const SPOKEN: usize = 4;
 const EARLIER: usize = 5;
 
-/// The order in which sections get room, and the share of the whole that each may take at first. What is left then goes to
-/// them in the same order.
+/// The order in which sections get room, and the share of the whole that each gets first. The rest is then distributed
+/// in the same order.
 const SHARES: [(usize, f64); 6] = [(TASKS, 0.4), (0, 0.15), (EARLIER, 0.3), (DONE, 0.3), (FAILED, 0.05), (SPOKEN, 1.0)];
 
-/// Tokens that each section may take at first however small the whole is.
+/// Minimum tokens that each section gets first, however small the whole is.
 const LEAST: usize = 60;
 
-/// An entry: its lines.
+/// The lines of an entry.
 type Entry = Vec<String>;
 
-/// The sections of an account; in each the newest entry is last.
+/// The sections of an account, each with its newest entry last.
 type Sections = [Vec<Entry>; HEADINGS.len()];
 
-/// Returns an account of `removed` in at most `tokens`; empty if not even one line has room. It continues a former account.
-/// Another summary gets a heading of its own. O(length of the conversation).
+/// Returns an account of `removed` in at most `tokens`; empty if not even one line fits. It continues a former account.
+/// A former summary of another form gets a heading of its own. O(length of the conversation).
 pub fn account<T: Text>(removed: &Removed<'_, T>, tokens: usize, counter: &dyn CountTokens) -> String {
     continue_account(removed, &removed.previous, tokens, counter)
 }
 
-/// The same, which continues `previous`.
+/// Returns an account that continues `previous`.
 pub(super) fn continue_account<T: Text>(
     removed: &Removed<'_, T>,
     previous: &str,
@@ -55,7 +55,7 @@ pub(super) fn continue_account<T: Text>(
     sections[DONE] = merge_deeds(std::mem::take(&mut sections[DONE]), facts.deeds);
     sections[FAILED].extend(facts.failures.into_iter().map(|line| vec![line]));
     if let Some(tasks) = facts.tasks {
-        // One entry: a list is told whole.
+        // The list of tasks is written whole.
         sections[TASKS] = tasks.into_iter().map(|task| vec![task]).collect();
     } else if facts.tasks_stay {
         sections[TASKS].clear();
@@ -72,7 +72,7 @@ pub(super) fn continue_account<T: Text>(
     AccountWriter { counter, rest: tokens, kept: Sections::default() }.write(sections, tokens)
 }
 
-/// The sections of a former account; another text as an earlier summary.
+/// Reads the sections of a former account. Any other text becomes an earlier summary.
 fn read_former(text: &str) -> Sections {
     let mut sections = Sections::default();
     let mut at = EARLIER;
@@ -92,7 +92,7 @@ fn read_former(text: &str) -> Sections {
             sections[EARLIER].push(vec![shown(line, LINE)]);
         }
     }
-    // Words stand with the newest first.
+    // Words are written with the newest first.
     sections[SPOKEN].reverse();
     sections
 }
@@ -114,16 +114,16 @@ fn merge_deeds(former: Vec<Entry>, now: Vec<(String, Deed)>) -> Vec<Entry> {
         let end = if end.is_empty() { end } else { format!(": {end}") };
         vec![format!("{name}{}{times}{}{end}", TIMES.0, TIMES.1)]
     };
-    // Changes matter more than commands that were run, and the last entries are kept first.
+    // Changes are more important than commands, and the last entries are kept first.
     let (run, changed): (Vec<_>, Vec<_>) = deeds.into_lines().into_iter().partition(|(name, _)| name.starts_with('`'));
     run.into_iter().chain(changed).map(line).collect()
 }
 
-/// An account that is being written.
+/// Writes an account.
 struct AccountWriter<'a> {
     counter: &'a dyn CountTokens,
     rest: usize,
-    /// The entries that are taken of each section, the newest first.
+    /// The kept entries of each section, newest first.
     kept: Sections,
 }
 
@@ -134,7 +134,7 @@ impl AccountWriter<'_> {
         let mut waiting = sections.map(|entries| entries.into_iter().rev().collect::<Vec<_>>());
         let rooms = self.rooms(&waiting);
         for (section, _) in SHARES {
-            // Words come last and use what others leave unused.
+            // Words come last, and use the room that other sections leave.
             let room = if section == SPOKEN { self.rest } else { rooms[section] };
             self.fill(section, std::mem::take(&mut waiting[section]), room);
         }
@@ -156,7 +156,7 @@ impl AccountWriter<'_> {
         if out.len() == ACCOUNT.len() {
             return String::new();
         }
-        // Lines are counted one by one; together they could take a little more.
+        // Lines are counted one by one. Together they could have a few more tokens.
         if self.counter.fits(&out, TextKind::Prose, tokens) {
             return out;
         }
@@ -164,12 +164,12 @@ impl AccountWriter<'_> {
         whole.rsplit_once('\n').map(|(lines, _)| lines.to_owned()).unwrap_or_default()
     }
 
-    /// The tokens that each section gets.
+    /// Returns the tokens that each section gets.
     fn rooms(&self, waiting: &Sections) -> [usize; HEADINGS.len()] {
         let mut needs = [0; HEADINGS.len()];
         for (section, entries) in waiting.iter().enumerate().filter(|(_, entries)| !entries.is_empty()) {
             needs[section] = self.count(HEADINGS[section]);
-            // More than there is need not be counted.
+            // The counting stops at the section's share.
             for line in entries.iter().flatten() {
                 if needs[section] >= self.rest {
                     break;
@@ -191,8 +191,8 @@ impl AccountWriter<'_> {
         rooms
     }
 
-    /// Takes entries of a section into `room` tokens as long as they fit; of one that does not, its first lines and
-    /// sentences.
+    /// Keeps entries of a section as long as they fit into `room` tokens. Of an entry that does not fit, it keeps the
+    /// first lines and sentences.
     fn fill(&mut self, section: usize, entries: Vec<Entry>, room: usize) {
         let heading = self.count(HEADINGS[section]);
         if entries.is_empty() || heading > room {
@@ -217,7 +217,7 @@ impl AccountWriter<'_> {
         }
     }
 
-    /// The first lines and sentences of an entry that have room, and true if these are all.
+    /// Returns the first lines and sentences of an entry that fit, and true if these are all.
     fn part(&mut self, entry: Entry, room: &mut usize) -> (Entry, bool) {
         let mut taken = Entry::new();
         for line in entry {
@@ -241,7 +241,7 @@ impl AccountWriter<'_> {
         (taken, true)
     }
 
-    /// True if a text has room, which it takes.
+    /// True if a text fits. Its tokens are then subtracted from `room`.
     fn take(&mut self, text: &str, room: &mut usize) -> bool {
         let needed = self.count(text) + 1;
         let fits = needed <= *room;

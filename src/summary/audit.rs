@@ -1,5 +1,5 @@
-//! Finds what a summary lost: lines with words that a later step is likely to repeat, and that are neither in the summary
-//! nor in the messages that stay.
+//! Finds what a summary lost: lines with words that a later step will probably repeat, and that are neither in the
+//! summary nor in the kept messages.
 
 use super::{Removed, joined};
 use crate::digest::{Past, digest};
@@ -8,9 +8,9 @@ use crate::ledger::Measured;
 use crate::message::Text;
 use crate::tokens::CountTokens;
 
-/// Lines of `removed`, and of what was kept of older messages, that are worth most beside what stays of the conversation and
-/// the texts `beside` it, in at most `tokens`. Empty where nothing is lost, or nothing has room. O(length of the
-/// conversation).
+/// Returns the most useful lines of `removed`, and of the kept parts of older messages, in at most `tokens`. Lines that
+/// the kept messages or the texts `beside` the conversation contain are left out. Empty if nothing is lost, or nothing
+/// fits. O(length of the conversation).
 pub fn lost_lines<'a, T: Text>(
     removed: &'a Removed<'a, T>,
     measured: &'a Measured,

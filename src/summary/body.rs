@@ -1,4 +1,4 @@
-//! The text behind the note about removed messages: a summary, and lines of the messages.
+//! The text of the note about removed messages: a summary, and lines of the messages.
 
 use std::borrow::Cow;
 
@@ -6,22 +6,22 @@ use crate::digest::{ACCOUNT, continued, looks_like_heading, split_account};
 use crate::store::MARK;
 use crate::text::ends_line;
 
-/// A line with words of the user begins with it.
+/// The beginning of a line with words of the user.
 pub(super) const USER: &str = "• User:";
 
-/// The line in front of a summary. By it the next summary tells the summary from lines that are kept.
+/// The line before a summary. It distinguishes the summary from kept lines when the next summary is written.
 const SUMMARY: &str = "Summary of them:";
 
-/// The line in front of the lines behind a summary.
+/// The line before the lines after a summary.
 pub const LINES: &str = "Lines of them with what the summary leaves out:";
 
-/// The beginning of a line that is quoted.
+/// The beginning of a quoted line.
 const QUOTED: &str = "> ";
 
 /// Beginnings of ullage's own lines.
 const OURS: [&str; 5] = [MARK, SUMMARY, LINES, ACCOUNT, USER];
 
-/// The body of a note: a summary or an account, and digests of the messages; what is empty is left out.
+/// Returns the body of a note: a summary or an account, and digests of the messages. Empty parts are left out.
 pub fn body(summary: &str, digests: &[&str]) -> String {
     let lines = joined(digests.iter().copied());
     if summary.starts_with(ACCOUNT) {
@@ -35,7 +35,7 @@ pub fn body(summary: &str, digests: &[&str]) -> String {
     }
 }
 
-/// Digests of one plan as one; what is empty is left out.
+/// Joins the digests of one plan. Empty ones are left out.
 pub fn joined<'a>(digests: impl Iterator<Item = &'a str>) -> String {
     let mut all = String::new();
     for digest in digests.filter(|digest| !digest.is_empty()) {
@@ -49,7 +49,7 @@ pub fn joined<'a>(digests: impl Iterator<Item = &'a str>) -> String {
     all
 }
 
-/// A summary in which no line is taken for the end of the summary.
+/// Returns a summary in which no line can be taken for its end.
 fn without_heading(summary: &str) -> Cow<'_, str> {
     if !summary.contains(LINES) {
         return Cow::Borrowed(summary);
@@ -58,8 +58,8 @@ fn without_heading(summary: &str) -> Cow<'_, str> {
     Cow::Owned(summary.lines().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// The answer of a summarizer, in which no line passes for one of ours: for a note, for a heading, for the beginning of an
-/// account or for what the user said there. Such a line is quoted. O(length).
+/// Returns the answer of a summarizer, with every line quoted that could pass for one of ullage: a note, a heading, the
+/// beginning of an account, or words of the user. O(length).
 pub fn quoted(answer: &str) -> String {
     let line = |line: &str| {
         let bare = line.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '[');
@@ -70,7 +70,7 @@ pub fn quoted(answer: &str) -> String {
     answer.replace("\r\n", "\n").split(ends_line).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The summary or the account in the body of a note, and the lines in it; each empty where there is none.
+/// Splits the body of a note into its summary or account, and its lines. Either may be empty.
 pub fn parts(body: &str) -> (&str, &str) {
     let body = body.trim();
     if body.starts_with(ACCOUNT) {

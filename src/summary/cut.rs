@@ -1,4 +1,4 @@
-//! Cutting a text to a number of tokens.
+//! Cuts a text to a number of tokens.
 
 use crate::text::ends_line;
 use crate::tokens::{CountTokens, TextKind};
@@ -6,13 +6,13 @@ use crate::tokens::{CountTokens, TextKind};
 /// The end of a summary that was cut because it was longer than allowed.
 pub const CUT: &str = "\n[... the summary was longer]";
 
-/// No token stands for more bytes than this in any text that is worth a summary; a prefix is looked for no further.
+/// Maximum bytes of a token in any text that is worth a summary. The search for a prefix ends there.
 const MOST_BYTES: usize = 32;
 
-/// Two texts put together can count more than both by what their joint takes.
+/// Two joined texts may have this many more tokens than both separately.
 const JOINT: usize = 2;
 
-/// The longest head of `text` that takes at most `tokens`, between characters. O(tokens x log tokens).
+/// Returns the longest beginning of `text` with at most `tokens`, between characters. O(tokens x log tokens).
 pub fn head<'a>(text: &'a str, tokens: usize, kind: TextKind, counter: &dyn CountTokens) -> &'a str {
     let most = text.floor_char_boundary(text.len().min(tokens.saturating_mul(MOST_BYTES)));
     if counter.fits(&text[..most], kind, tokens) {
@@ -22,7 +22,7 @@ pub fn head<'a>(text: &'a str, tokens: usize, kind: TextKind, counter: &dyn Coun
     while too_long - fits > 1 {
         let middle = text.floor_char_boundary(fits.midpoint(too_long));
         if middle == fits {
-            // Only the characters around it are left to choose from.
+            // Only the characters around it remain to be tried.
             let next = text.ceil_char_boundary(fits + 1);
             if next >= too_long || !counter.fits(&text[..next], kind, tokens) {
                 break;
@@ -37,8 +37,8 @@ pub fn head<'a>(text: &'a str, tokens: usize, kind: TextKind, counter: &dyn Coun
     &text[..fits]
 }
 
-/// `text` in at most `tokens`: whole, or up to the end of a line or a sentence with a line that says so. Empty where not
-/// even that line has room. O(tokens x log tokens).
+/// Returns `text` in at most `tokens`: whole, or up to the end of a line or sentence, followed by a line that says so.
+/// Empty if not even that line fits. O(tokens x log tokens).
 pub fn bounded(text: &str, tokens: usize, counter: &dyn CountTokens) -> String {
     let text = text.trim();
     if counter.fits(text, TextKind::Prose, tokens) {
@@ -49,8 +49,7 @@ pub fn bounded(text: &str, tokens: usize, counter: &dyn CountTokens) -> String {
     if whole.is_empty() { String::new() } else { format!("{whole}{CUT}") }
 }
 
-/// A text that was cut somewhere, up to its last line or sentence; up to its last word where neither ends in its second
-/// half.
+/// Returns a cut text up to its last line or sentence. If neither ends in its second half, it ends at its last word.
 fn up_to_a_border(text: &str) -> &str {
     let half = text.floor_char_boundary(text.len() / 2);
     let behind = |end: &str| text[half..].rfind(end).map(|at| half + at + end.trim_end().len());
@@ -59,7 +58,7 @@ fn up_to_a_border(text: &str) -> &str {
     &text[..end]
 }
 
-/// The first sentence or line of a text, at most `most` characters of it.
+/// Returns the first sentence or line of a text, at most `most` characters.
 pub fn first_line(text: &str, most: usize) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let line = match line.find(". ") {
@@ -69,7 +68,7 @@ pub fn first_line(text: &str, most: usize) -> String {
     shown(line, most)
 }
 
-/// At most `most` characters of a text, on one line, with dots where there are more.
+/// Returns at most `most` characters of a text on one line, with dots if there are more.
 pub fn shown(text: &str, most: usize) -> String {
     let mut characters = text.chars().map(|c| if c.is_control() || ends_line(c) { ' ' } else { c });
     let mut out: String = characters.by_ref().take(most).collect();

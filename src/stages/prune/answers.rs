@@ -6,20 +6,20 @@ use crate::message::{Item, Outcome, Part, Text, digest_of};
 use crate::store::{Storing, is_superseded, marked};
 use crate::working_copy::WorkingCopy;
 
-/// The part of the output that is there.
+/// How much of the output is in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
     /// All of it.
     Whole,
-    /// All of it, and this compaction will leave less.
+    /// All of it, but this compaction will leave less.
     Going,
-    /// The rest that an earlier compaction left.
+    /// The part that an earlier compaction kept.
     Rest,
     /// Nothing: an earlier compaction found it superseded.
     Gone,
 }
 
-/// A call, and what it returned.
+/// A call and its output.
 #[derive(Debug)]
 pub(super) struct CallAnswer<'a> {
     /// Message and part of the call.
@@ -28,19 +28,19 @@ pub(super) struct CallAnswer<'a> {
     pub tool: &'a str,
     /// A hash of the question: tool and arguments together.
     pub question: u128,
-    /// The files of the call.
+    /// The facts that the call states.
     pub said: Call,
     /// The place of the output.
     pub place: ItemPlace,
     /// The output, without the mark of an earlier compaction.
     pub text: &'a str,
-    /// The part of it that is there.
+    /// How much of the output is in the conversation.
     pub extent: Extent,
-    /// True if it says that the call failed.
+    /// True if the output says that the call failed.
     pub failed: bool,
 }
 
-/// The answers of messages that stay, oldest first: those of one text. O(length of calls).
+/// Returns the answers in kept messages, oldest first, that consist of one text. O(length of calls).
 pub(super) fn of<'a, T: Text>(working_copy: &WorkingCopy<'a, T>) -> Vec<CallAnswer<'a>> {
     let messages = &working_copy.conversation.messages;
     let read = |site: &crate::invariants::CallSite| {

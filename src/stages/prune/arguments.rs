@@ -1,4 +1,5 @@
-//! Finds texts that calls wrote into files or replaced there. By now the file has them, or no longer has them.
+//! Finds texts that calls wrote into files or replaced there. The file now contains the former, and no longer the
+//! latter.
 
 use super::RemainingForm;
 use super::answers::CallAnswer;
@@ -16,7 +17,7 @@ const LEAST: usize = 240;
 pub(super) struct LongArguments {
     /// Message of the call.
     pub message: usize,
-    /// In what form the least of its texts is still seen.
+    /// The weakest form in which one of its texts is still visible.
     form: RemainingForm,
     part: usize,
     rewriting: ArgumentsRewrite,
@@ -29,8 +30,8 @@ impl LongArguments {
     }
 }
 
-/// Every call with long texts that are of a file and may go, oldest first, those before the others of which all is seen
-/// further down. A call that failed is none. O(length of their arguments).
+/// Returns every call with long texts for a file that may be removed, oldest first. Calls whose texts are all visible
+/// later come before the others. Failed calls are left out. O(length of their arguments).
 pub(super) fn find<T: Text>(
     working_copy: &WorkingCopy<'_, T>,
     answers: &[CallAnswer<'_>],
@@ -70,7 +71,7 @@ pub(super) fn find<T: Text>(
             });
         }
     }
-    // Stable, so each kind stays in its order.
+    // A stable sort, so each kind keeps its order.
     found.sort_by_key(|found| found.form);
     found
 }

@@ -1,4 +1,4 @@
-//! Failed calls that succeeded later.
+//! Finds failed calls that succeeded later.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::answers::{CallAnswer, Extent};
 use super::{RemainingForm, SupersededOutput, newest_first, successor};
 use crate::store::shown;
 
-/// The target of a call, for recognizing a retry: the same file, the same command, or the same arguments.
+/// The target of a call, by which a retry is recognized: the same file, the same command, or the same arguments.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Target<'a> {
     File(&'a str),

@@ -1,8 +1,8 @@
 //! Finds reads of files that later reads and writes supersede.
 //!
-//! The walk goes backwards. For each line of each file it knows whether a later read shows the line, and whether a later
-//! call replaced it. A read is superseded if each of its lines is one or the other; if the same read was made again; if
-//! a later read has its line numbers and more; or if the whole file was written since.
+//! The search goes backwards. For each line of each file it knows if a later read shows the line, and if a later call
+//! replaced it. A read is superseded in four cases: each of its lines is shown or replaced later; the same read was
+//! repeated; a later read has its line numbers and more; or the whole file was written later.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -18,27 +18,27 @@ use crate::message::digest_of;
 use crate::store::shown;
 use crate::working_copy::Successor;
 
-/// Newer reads of a file whose line numbers are remembered: most are of the whole file, or of a few places in it.
+/// Number of newer reads of a file whose line numbers are remembered. Most reads show the whole file, or a few places.
 const SPANS: usize = 8;
 
-/// A line of a file, by its content.
+/// A line of a file, identified by its content.
 type LineKey = u64;
 
-/// Later events, up to the current position of the walk.
+/// Later events, up to the current position of the search.
 #[derive(Debug, Default)]
 struct Later<'a> {
     ids: HashMap<&'a str, u64, RandomState>,
-    /// The newest read of each line: its message.
+    /// For each line, the message of its newest read.
     seen: HashMap<LineKey, usize, RandomState>,
     /// Lines that were written.
     written: HashSet<LineKey, RandomState>,
-    /// Lines that were replaced and not written since: the message of the call's result.
+    /// For each line that was replaced and not written again, the message of that call's result.
     replaced: HashMap<LineKey, usize, RandomState>,
     /// The newest answer to each question about a file.
     asked: HashMap<u128, usize, RandomState>,
     /// The lines that the newest reads of each file show.
     spans: HashMap<u64, Vec<(RangeInclusive<u32>, usize)>, RandomState>,
-    /// The newest call that wrote all of a file: its place among the answers.
+    /// For each file, the answer of the newest call that wrote all of it.
     whole: HashMap<u64, usize, RandomState>,
 }
 
@@ -46,7 +46,7 @@ struct Later<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Files {
     superseded: Vec<SupersededOutput>,
-    /// The form in which each text is still seen that the call of an answer wrote, by its digest.
+    /// For each text that an answer's call wrote, by its digest, the form in which it is still visible.
     written: HashMap<(usize, u128), RemainingForm, RandomState>,
 }
 
@@ -54,7 +54,7 @@ impl Files {
     /// Collects the reads and writes of files. O(length of those answers).
     pub(super) fn of(answers: &[CallAnswer<'_>]) -> Files {
         let (mut later, mut files) = (Later::default(), Files::default());
-        // Writes that something was left out for.
+        // Writes that other content was removed for.
         let mut needed: HashSet<usize, RandomState> = HashSet::default();
         for (index, answer) in newest_first(answers) {
             let (Some(path), false) = (&answer.said.path, answer.failed) else { continue };
@@ -72,7 +72,7 @@ impl Files {
                 continue;
             }
             if answer.extent == Extent::Gone {
-                // Perhaps because of that write.
+                // The read may have shown the effect of that write.
                 needed.extend(later.whole.get(&file));
                 continue;
             }
@@ -99,7 +99,8 @@ impl Files {
         })
     }
 
-    /// In what form a text is still seen that an answer's call wrote; `None` where it wrote none such, or it is needed.
+    /// Returns the form in which a text written by an answer's call is still visible; `None` if the call wrote no such
+    /// text, or the text is needed.
     pub(super) fn remaining_form(&self, answer: usize, text: &str) -> Option<RemainingForm> {
         self.written.get(&(answer, digest_of(text))).copied()
     }
@@ -127,7 +128,7 @@ impl Later<'_> {
         let message = answer.place.message;
         for line in answer.said.replaced.iter().flat_map(|text| lines(text)) {
             let key = key(file, line);
-            // One that was written later is there again.
+            // A line that was written later is in the file again.
             if !self.written.contains(&key) {
                 self.replaced.entry(key).or_insert(message);
             }
@@ -153,8 +154,8 @@ impl Later<'_> {
         form
     }
 
-    /// Returns the event that supersedes a read, the form in which the content is still visible, and the write that it
-    /// needs.
+    /// Returns the event that supersedes a read, the form in which the content is still visible, and the write that
+    /// this depends on.
     fn supersedes(
         &self,
         file: u64,
@@ -164,7 +165,7 @@ impl Later<'_> {
     ) -> Option<(Successor, RemainingForm, Option<usize>)> {
         let path = shown(answer.said.path.as_deref().unwrap_or_default());
         let read = |message| successor(message, &format!("a later read of {path}"));
-        // The first message after which a line is missing, for each way to be superseded.
+        // For each way to be superseded, the first message after which a line is missing.
         let (mut seen, mut replaced, mut live) = (None::<usize>, None::<usize>, 0);
         for line in lines {
             let first = |first: Option<usize>, message: usize| Some(first.map_or(message, |first| first.min(message)));
@@ -196,7 +197,7 @@ impl Later<'_> {
     }
 }
 
-/// The lines of a text that say something, without the numbers that a tool has put before them.
+/// Returns the lines of a text that are not blank, without line numbers of tools.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let is_numbered = is_numbered(text);
     let bare = move |line| if is_numbered { strip_line_number(line) } else { line };
@@ -204,20 +205,20 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_numbered(text: &str) -> bool {
-    /// Lines that are looked at: a file may begin with one that only looks numbered.
+    /// Number of lines that are checked. A file may begin with a line that only looks numbered.
     const LOOKED_AT: usize = 3;
     let mut first = text.lines().filter(|line| !line.trim().is_empty()).take(LOOKED_AT).peekable();
     first.peek().is_some() && first.all(|line| number(line).is_some())
 }
 
-/// The number before a line.
+/// Returns the line number of a line.
 fn number(line: &str) -> Option<u32> {
     let front = &line[..line.len() - strip_line_number(line).len()];
     let digits = front.trim_start();
     digits[..digits.find(|c: char| !c.is_ascii_digit())?].parse().ok()
 }
 
-/// The numbers of the lines of a text, if each has one and none is left out.
+/// Returns the range of a text's line numbers, if each line has one and none is missing.
 fn span(text: &str) -> Option<RangeInclusive<u32>> {
     if !is_numbered(text) {
         return None;

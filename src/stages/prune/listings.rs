@@ -1,4 +1,4 @@
-//! Repeated listings and statuses: only the newest is true.
+//! Finds repeated listings and statuses: only the newest is current.
 
 use std::collections::HashMap;
 
@@ -91,7 +91,7 @@ fn tells_a_state(answer: &CallAnswer<'_>) -> bool {
     match &answer.said.command {
         Some(command) => {
             let bare = bare(command);
-            // One of several joined commands may change something.
+            // Another command on the same line may change something.
             let is_one = !bare.contains([';', '&', '>', '\n']);
             let is =
                 |known: &str| bare.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));

@@ -1,17 +1,14 @@
-//! Leaves a line in place of superseded content, which the model also sees elsewhere or in a newer form.
+//! Replaces superseded content by a line. The model sees the same content elsewhere, or in a newer form.
 //!
-//! | what | superseded by |
-//! |---|---|
-//! | an output | the same output further down |
-//! | a failed call | the same call that went well |
-//! | what was read of a file | a later read of as much or more, or calls that wrote or replaced all its lines |
-//! | a listing or a status | the same asked again |
-//! | what a call replaced in a file | what it wrote |
-//! | what a call wrote into a file | a later read of it, or later edits; at the last level the file |
-//! | reasoning of turns that are over | the answer after it, where the provider does without |
+//! | content | superseded by | |---|---| | an output | the same output later | | a failed call | the same call that
+//! succeeded | | lines that were read from a file | a later read of the same or more lines, or calls that wrote or
+//! replaced all of them | | a listing or a status | the same listing or status later | | text that a call replaced in a
+//! file | the text that it wrote | | text that a call wrote into a file | a later read of it, or later edits; at the
+//! last level, the file | | reasoning of finished turns | the answer after it, if the provider does not need the
+//! reasoning |
 //!
-//! The newest copy of an output stays, and so does recent content. Without a store only content that is further down
-//! goes by itself; the rest waits for a level that takes it.
+//! The newest copy of an output stays, and so does recent content. Without a store only content that appears again
+//! later is removed at once; the rest waits for a level that allows it.
 
 mod answers;
 mod arguments;
@@ -28,10 +25,10 @@ use crate::store::Storing;
 use crate::working_copy::{Proposal, Successor, WorkingCopy};
 use answers::CallAnswer;
 
-/// The share of the recent messages that is always current work: its reasoning and its calls stay.
+/// The share of the recent messages that is always current work: their reasoning and calls are kept.
 const WORKED_ON: f64 = 0.5;
 
-/// An output that is superseded.
+/// A superseded output.
 #[derive(Debug)]
 struct SupersededOutput {
     place: ItemPlace,
@@ -39,26 +36,26 @@ struct SupersededOutput {
     form: RemainingForm,
 }
 
-/// The form in which the model still sees superseded content.
+/// The form in which superseded content is still visible to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum RemainingForm {
     /// Word for word.
     Copied,
-    /// The content as it is now, or its later form.
+    /// In its present or a later form.
     Newer,
-    /// Not at all: it is in the file.
+    /// Not visible: it is in the file.
     Elsewhere,
 }
 
-/// Proposes removals of superseded content, the least loss first, and the older first. O(length).
+/// Proposes to remove superseded content, least loss first, and older content first. O(length).
 pub(super) fn propose<T: Text>(working_copy: &WorkingCopy<'_, T>, level: &Level, storing: Storing) -> Vec<Proposal> {
     let recent = working_copy.recent_start(level.recent);
     let goes = |form: RemainingForm| match form {
         RemainingForm::Copied => true,
         // Without a store, the content is lost.
         RemainingForm::Newer => storing == Storing::On || level.superseded >= May::Newer,
-        // The next edits have to quote written text: on recorded coding sessions, removing it at once made a fifth of
-        // the later edits impossible.
+        // The next edits must quote written text. On recorded coding sessions, removing it at once made a fifth of the
+        // later edits impossible (`benches/retention.py`, edits).
         RemainingForm::Elsewhere => level.superseded == May::Elsewhere,
     };
     let answers = answers::of(working_copy);
@@ -77,12 +74,12 @@ pub(super) fn propose<T: Text>(working_copy: &WorkingCopy<'_, T>, level: &Level,
     outputs.chain(dropped).chain(written.map(arguments::LongArguments::proposal)).collect()
 }
 
-/// A word for a successor, without what marks are read by.
+/// Names the successor, without characters that end a mark.
 fn successor(message: usize, named: &str) -> Successor {
     Successor { message, named: named.into() }
 }
 
-/// The answers, newest first.
+/// Returns the answers, newest first.
 fn newest_first<'b, 'a>(answers: &'b [CallAnswer<'a>]) -> impl Iterator<Item = (usize, &'b CallAnswer<'a>)> {
     answers.iter().enumerate().rev()
 }

@@ -1,9 +1,9 @@
-//! Reasoning of finished turns: the answer after it makes it unnecessary.
+//! Finds reasoning of finished turns. The answer after it makes it unnecessary.
 
 use crate::message::{Part, Text};
 use crate::working_copy::WorkingCopy;
 
-/// Messages whose reasoning may go, oldest first. O(reasoning).
+/// Returns the messages whose reasoning may be removed, oldest first. O(reasoning).
 pub(super) fn find<'d, T: Text>(working_copy: &'d WorkingCopy<'_, T>) -> impl Iterator<Item = usize> + 'd {
     // Replacement characters mark bytes that cannot be restored.
     let comes_back = |(message, part): &(usize, usize)| match &working_copy.conversation.messages[*message].parts[*part]

@@ -1,4 +1,4 @@
-//! The same output seen again: the newest copy stays.
+//! Finds repeated outputs. The newest copy stays.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,7 @@ use crate::working_copy::WorkingCopy;
 /// A shorter output is not longer than the line that would replace it.
 const LEAST: usize = 120;
 
-/// Every output of which a copy is further down, oldest first. O(length), or less where the host knows the digests of
-/// its texts.
+/// Returns every output with a later copy, oldest first. O(length), or less if the host knows the digests of its texts.
 pub(super) fn find<T: Text>(working_copy: &WorkingCopy<'_, T>) -> Vec<SupersededOutput> {
     let mut newest: HashMap<u128, usize, RandomState> = HashMap::default();
     let mut found = Vec::new();

@@ -1,8 +1,8 @@
-//! A store in a folder: one file for each reference, whose name says all there is to know of it.
+//! A store in a folder, with one file for each reference. The file's name has all its metadata.
 //!
 //! A file appears whole or not at all: it is written under a temporary name, flushed to the disk and then linked to its
-//! own. The listing of the folder is the index. So a crash or a full disk at any moment leaves every file that is there
-//! readable, there is nothing else that could be wrong, and processes may share a folder.
+//! final name. The listing of the folder is the index. So after a crash or with a full disk every existing file is
+//! readable, nothing else can be inconsistent, and processes may share a folder.
 #![allow(clippy::disallowed_methods)] // This is the one door to the file system, and dates its files.
 
 mod held;
@@ -28,55 +28,56 @@ use held::Held;
 use index::Index;
 use newest::Newest;
 
-/// Times that a name is looked for while other processes take and leave them.
+/// Number of times a file is searched for while other processes create and remove names.
 const TRIES: usize = 8;
 
-/// Keeps content in a folder, which is made at the first write.
+/// Keeps content in a folder, which is created at the first write.
 #[derive(Debug)]
 pub struct FileStore {
     folder: PathBuf,
-    /// Below `folder`, where the store is that of a session.
+    /// The folder of the session below `folder`, if the store belongs to a session.
     session: Option<String>,
     retention: Option<Retention>,
     state: Locked<State>,
 }
 
-/// A cache of the folder's state. Everything in it can be read again.
+/// A cache of the folder's state. All of it can be read again.
 #[derive(Debug, Default)]
 struct State {
     index: Arc<Index>,
-    /// True if files of crashed processes were looked for.
+    /// True if leftovers of crashed processes were removed.
     swept: bool,
-    /// References that conversations may hold.
+    /// References that conversations may use.
     held: Held,
     /// References that threads are putting or returning now, with the number of threads.
     busy: BTreeMap<Reference, usize>,
-    /// Names that were given out before the file is there.
+    /// File names that were announced before the file exists.
     promised: Newest<String>,
-    /// The hashes that are in stored content, which never changes.
+    /// The hashes in stored content, which never changes.
     named: BTreeMap<Reference, Vec<String>>,
 }
 
 impl State {
-    /// Takes what turned out to be gone out of the index.
+    /// Removes a reference whose files are gone from the index.
     fn forget(&mut self, reference: &Reference) {
         Arc::make_mut(&mut self.index).remove(reference);
     }
 
-    /// Forgets all about what was deleted: other content may be stored under its reference.
+    /// Removes everything about a deleted reference, because other content may be stored under it.
     fn forget_all(&mut self, reference: &Reference) {
         self.forget(reference);
         self.held.forget(reference);
         self.named.remove(reference);
     }
 
-    /// True if a cleaning must leave `reference` alone, whatever it found to be reachable.
+    /// True if a cleaning must keep `reference`, whether or not it was reached.
     fn is_spared(&self, reference: &Reference, sparing: Sparing) -> bool {
         self.busy.contains_key(reference) || (sparing == Sparing::Own && self.held.has(reference))
     }
 }
 
-/// A reference that a thread is putting or giving back. No cleaning of this store removes its files until this is dropped.
+/// A reference that a thread is putting or returning. No cleaning of this store removes its files until this is
+/// dropped.
 #[derive(Debug)]
 struct Busy<'a> {
     store: &'a FileStore,
@@ -93,7 +94,7 @@ impl Drop for Busy<'_> {
     }
 }
 
-/// A cleaning that runs.
+/// A running cleaning.
 #[derive(Debug)]
 struct Cleaning<'a> {
     store: &'a FileStore,
@@ -107,31 +108,31 @@ impl Drop for Cleaning<'_> {
 }
 
 impl FileStore {
-    /// A store in `folder`, with the default retention. Touches nothing yet.
+    /// Returns a store in `folder`, with the default retention. Does not touch the disk yet.
     pub fn new(folder: impl Into<PathBuf>) -> FileStore {
         let retention = Some(Retention::default());
         FileStore { folder: folder.into(), session: None, retention, state: Locked::default() }
     }
 
-    /// The same for one session: its files are in a folder of their own below `folder`. Any bytes are an id; two of them
-    /// never share a folder, and none leads out of `folder`.
+    /// Returns the store for one session: its files are in a folder of their own below `folder`. An id may have any
+    /// bytes. Two ids never share a folder, and no id leads out of `folder`.
     #[must_use]
     pub fn of_session(self, id: impl AsRef<[u8]>) -> FileStore {
         FileStore { session: Some(name::session_folder(id.as_ref())), ..self }
     }
 
-    /// The same with another retention; `None` keeps all.
+    /// Returns the store with another retention; `None` keeps everything.
     #[must_use]
     pub fn retaining(self, retention: Option<Retention>) -> FileStore {
         FileStore { retention, ..self }
     }
 
-    /// The folder that the files are in.
+    /// Returns the folder of the files.
     pub fn directory(&self) -> PathBuf {
         self.session.as_ref().map_or_else(|| self.folder.clone(), |session| self.folder.join(session))
     }
 
-    /// The file of `reference`, if there is one.
+    /// Returns the file of `reference`, if there is one.
     ///
     /// # Errors
     /// `Store` if the folder cannot be listed.
@@ -140,7 +141,7 @@ impl FileStore {
         Ok(self.find(&directory, reference)?.map(|name| directory.join(name)))
     }
 
-    /// The name of the file of `reference`, or the one that it will have: a promise that this store keeps.
+    /// Returns the name of the file of `reference`. If there is no file yet, the store will use this name later.
     fn promised_name(&self, reference: &Reference) -> Option<String> {
         let directory = self.checked_directory().ok()?;
         if let Some(name) = self.find(&directory, reference).ok()? {
@@ -155,7 +156,7 @@ impl FileStore {
         Some(name)
     }
 
-    /// The directory, which is below the folder and not somewhere else by a link.
+    /// Returns the directory, after a check that no link leads out of the folder.
     fn checked_directory(&self) -> Result<PathBuf> {
         let directory = self.directory();
         if self.session.is_some() && disk::is_link(&directory) {
@@ -164,7 +165,7 @@ impl FileStore {
         Ok(directory)
     }
 
-    /// The name of the file of `reference`: from memory, and from the folder where that does not know it.
+    /// Returns the name of the file of `reference`, from the cache or else from the folder.
     fn find(&self, directory: &Path, reference: &Reference) -> Result<Option<String>> {
         if let Some(name) = self.state.lock().index.name(reference) {
             return Ok(Some(name.to_owned()));
@@ -172,20 +173,21 @@ impl FileStore {
         Ok(self.looked_for(directory, reference)?.name(reference).map(str::to_owned))
     }
 
-    /// Keeps cleanings of this store away from `reference`, from before its file is looked for until it is acknowledged.
+    /// Keeps cleanings of this store from removing `reference`, from the search for its file until it is stored or
+    /// returned.
     fn busy<'a>(&'a self, reference: &'a Reference) -> Busy<'a> {
         *self.state.lock().busy.entry(reference.clone()).or_default() += 1;
         Busy { store: self, reference }
     }
 
-    /// Begins a cleaning, and gives the hashes that are held so far.
+    /// Begins a cleaning, and returns the hashes in use.
     fn cleaning(&self) -> (Cleaning<'_>, Vec<String>) {
         let mut state = self.state.lock();
         let number = state.held.begin_cleaning();
         (Cleaning { store: self, number }, state.held.hashes().map(str::to_owned).collect())
     }
 
-    /// Looks for the files of `reference` and of others with its hash, and remembers them.
+    /// Searches for the files of `reference` and of others with its hash, and caches them.
     fn looked_for(&self, directory: &Path, reference: &Reference) -> Result<Index> {
         let found = Index::of_hash(directory, reference.hash()).map_err(|error| failed("list", directory, &error))?;
         let mut state = self.state.lock();
@@ -194,14 +196,14 @@ impl FileStore {
         Ok(found)
     }
 
-    /// Lists the folder, and remembers it.
+    /// Lists the folder, and caches the listing.
     fn listed(&self, directory: &Path) -> Result<Arc<Index>> {
         let index = Arc::new(Index::of(directory).map_err(|error| failed("list", directory, &error))?);
         self.state.lock().index = Arc::clone(&index);
         Ok(index)
     }
 
-    /// The content if it is stored, however often another process moves it.
+    /// Returns the content if it is stored, even if another process renames the file meanwhile.
     fn read_stored(&self, reference: &Reference) -> Result<Option<Vec<u8>>> {
         let directory = self.checked_directory()?;
         for _ in 0..TRIES {
@@ -225,7 +227,8 @@ impl FileStore {
 }
 
 impl Places for FileStore {
-    /// The path from the current folder where the file is below it: what a shell that the same program starts can open.
+    /// Returns the path relative to the current folder, if the file is below it. A shell of the same program can open
+    /// that.
     fn place(&self, reference: &Reference) -> Option<String> {
         let path = self.directory().join(self.promised_name(reference)?);
         let here = std::env::current_dir().ok();

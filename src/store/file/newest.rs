@@ -1,17 +1,17 @@
-//! A bounded number of references with a value for each: the oldest make room for new ones.
+//! A bounded map of references. New references replace the oldest.
 
 use std::collections::BTreeMap;
 
 use crate::store::Reference;
 
-/// References that are remembered: far more than a hundred threads put between two compactions of one conversation.
+/// Number of references: far more than a hundred threads put between two compactions of one conversation.
 const REMEMBERED: usize = 4_096;
 
 /// The references that were noted last.
 #[derive(Debug)]
 pub(super) struct Newest<T> {
     known: BTreeMap<Reference, (u64, T)>,
-    /// By when they were noted.
+    /// References by the number of their note.
     order: BTreeMap<u64, Reference>,
     notes: u64,
 }
@@ -50,7 +50,7 @@ impl<T> Newest<T> {
         self.known.keys()
     }
 
-    /// The number of notes.
+    /// Returns the number of notes.
     pub(super) fn notes(&self) -> u64 {
         self.notes
     }

@@ -11,7 +11,7 @@ use crate::store::Reference;
 use crate::store::disk::{self, failed};
 use crate::store::mentions::hashes;
 
-/// The number of artifacts that a folder keeps.
+/// How many artifacts a folder keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     keep: usize,
@@ -19,8 +19,8 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// Artifacts that stay by default. This number and the next are those that an agent with a folder of outputs has
-    /// been running with.
+    /// The default number of kept artifacts. This number and the next come from an agent that has long worked with a
+    /// folder of outputs.
     pub const KEEP: usize = 100;
 
     /// The default number of artifacts above which the folder is cleaned.
@@ -38,7 +38,7 @@ impl Default for Retention {
     }
 }
 
-/// The artifacts that a cleaning spares beside those in use.
+/// The artifacts that a cleaning keeps beside those in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sparing {
     /// References of other conversations of this store: see [`FileStore::clean`].
@@ -69,8 +69,8 @@ impl FileStore {
     pub fn clean<'a>(&self, live: impl IntoIterator<Item = &'a [u8]>, sparing: Sparing) -> Result<Vec<Reference>> {
         let Some(Retention { keep, clean_above }) = self.retention else { return Ok(Vec::new()) };
         let directory = self.checked_directory()?;
-        // Before the folder is listed: a conversation that is cleaned meanwhile may hold only an artifact that the list
-        // lacks.
+        // Before the folder is listed, because another conversation that is cleaned meanwhile may use only an artifact
+        // that the listing lacks.
         let (_cleaning, held) = self.cleaning();
         let index = self.listed(&directory)?;
         if index.len() <= clean_above {
@@ -78,7 +78,7 @@ impl FileStore {
         }
         let mut aged: Vec<(SystemTime, &Reference, &[String])> =
             index.iter().map(|(reference, names)| (newest(&directory, names), reference, names)).collect();
-        // The newest first; artifacts of one moment by name, so that the order is always the same.
+        // Newest first. Artifacts of the same time are sorted by name, so that the order is always the same.
         aged.sort_by(|one, two| two.cmp(one));
         let used = self.reachable(live, held, sparing, &index)?;
         let mut removed = Vec::new();
@@ -86,7 +86,7 @@ impl FileStore {
             if used.contains(reference) {
                 continue;
             }
-            // Under the lock, so no thread of this process puts or reads it between the check and the removal.
+            // Under the lock, so that no thread of this process puts or reads it between the check and the removal.
             let mut state = self.state.lock();
             // Another process may have stored it again meanwhile.
             if state.is_spared(reference, sparing) || newest(&directory, names) != age {
@@ -107,8 +107,8 @@ impl FileStore {
         Ok(removed)
     }
 
-    /// Returns the `stored` references in use: those reached from `live` or from the references that others `held`.
-    /// `live` is remembered if others are spared.
+    /// Returns the `stored` references in use: those reached from `live`, or from the `held` references of others. If
+    /// others are spared, `live` is remembered.
     fn reachable<'a, 's>(
         &self,
         live: impl IntoIterator<Item = &'a [u8]>,
@@ -146,7 +146,7 @@ impl FileStore {
         used: &mut BTreeSet<&'s Reference>,
     ) -> Result<()> {
         while let Some(hash) = wanted.pop() {
-            // Taken out, so that each is visited once.
+            // Removed from the map, so that each is visited once.
             for reference in unseen.remove(hash.as_str()).unwrap_or_default() {
                 used.insert(reference);
                 wanted.extend(self.named_in(reference)?);

@@ -1,4 +1,4 @@
-//! Stores content, also if the reference, the name or the bytes already exist.
+//! Stores content, even if the reference, the name or the bytes already exist.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::store::disk::{self, TemporaryFile, failed};
 use crate::store::{ContentKind, Reference, collision};
 
 impl FileStore {
-    /// Sees that `content` is in the folder, whole and on the disk, under a name of `reference`.
+    /// Ensures that `content` is in the folder, whole and on the disk, under a name of `reference`.
     pub(super) fn write(&self, reference: &Reference, content: &[u8]) -> Result<()> {
         let directory = self.checked_directory()?;
         let kind = ContentKind::of(content);
@@ -36,13 +36,13 @@ impl FileStore {
             if !self.settle(&directory, reference, &name, content)? {
                 return Ok(());
             }
-            // Without links its file was moved away, and then removed.
+            // Without hard links its file was renamed, and then removed.
             temporary = None;
         }
         Err(failed("write", &directory, &io::Error::other("others keep writing the same file")))
     }
 
-    /// True if `content` is stored; what it says of a file that is gone, memory forgets.
+    /// True if `content` is stored. If the cached file is gone, the cache forgets it.
     fn is_known(&self, directory: &Path, reference: &Reference, content: &[u8]) -> Result<bool> {
         let Some(name) = self.find(directory, reference)? else { return Ok(false) };
         let path = directory.join(name);
@@ -57,9 +57,9 @@ impl FileStore {
         }
     }
 
-    /// Steps back where another process has stored under the same reference, in another second and so under another
-    /// name. Whether the reference must be looked for again, because what is there may be other content: of two that see
-    /// each other then, both step back and the next name decides.
+    /// Resolves a conflict with another process that stored under the same reference in another second, and so under
+    /// another name. Returns true if the reference must be looked up again, because the existing file may have other
+    /// content. If both processes see each other, both remove their file, and the next name decides.
     fn settle(&self, directory: &Path, reference: &Reference, name: &str, content: &[u8]) -> Result<bool> {
         let index = self.looked_for(directory, reference)?;
         for other in index.names(reference).iter().filter(|other| *other != name) {
@@ -79,8 +79,8 @@ impl FileStore {
         Ok(false)
     }
 
-    /// Makes the folder. Before its first write, a store looks at all that is there: for what crashes left, and for how
-    /// many artifacts there are.
+    /// Creates the folder. Before its first write, a store lists the whole folder, to remove leftovers of crashes and
+    /// to count the artifacts.
     fn prepare(&self, directory: &Path) -> io::Result<()> {
         disk::make_folder(directory)?;
         let first = !std::mem::replace(&mut self.state.lock().swept, true);
@@ -92,8 +92,8 @@ impl FileStore {
     }
 }
 
-/// Gives the content its name. The same bytes from another tool get a second name; else they are written, once
-/// however often a name has to be looked for.
+/// Gives the content its final name. If the same bytes from another tool are stored, their file gets a second name.
+/// Otherwise the bytes are written, once, even if several names must be tried.
 fn publish(
     directory: &Path,
     path: &Path,

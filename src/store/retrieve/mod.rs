@@ -19,30 +19,30 @@ use crate::numbers::thousands;
 use selection::Selection;
 use show::{End, beginning, numbered};
 
-/// Characters that a retrieval or a search returns unless another number is asked for: about 5,000 tokens, so that
-/// reading an output back cannot overflow the window that it was moved out of.
+/// Default limit for the characters of a retrieval or a search: about 5,000 tokens, so that reading an output back
+/// cannot overflow the window.
 pub const RETRIEVAL_LIMIT: usize = 20_000;
 
-/// Bytes of a pointer in the line in front: that line must stay short enough to be recognised.
+/// Number of bytes of a pointer in the first line, which must stay short enough to be recognized.
 const LONGEST_POINTER: usize = 40;
 
 /// Selects a part of stored content. Each field narrows the selection: `pointer` chooses a value, `lines` choose lines
 /// of it, `pattern` those lines that match, and `head` and `tail` the first and the last of these.
 #[derive(Debug, Clone, Default)]
 pub struct Request<'a> {
-    /// Only the value in the JSON that this JSON pointer leads to.
+    /// Only the JSON value at this JSON pointer.
     pub pointer: Option<&'a str>,
     /// Only lines that match this regular expression.
     pub pattern: Option<&'a str>,
     /// Only these lines, counted from 1, both ends included.
     pub lines: Option<RangeInclusive<usize>>,
-    /// With a pattern: this many lines before and after each match.
+    /// Number of lines before and after each match of the pattern.
     pub context: usize,
     /// Only this many first lines.
     pub head: Option<usize>,
     /// Only this many last lines.
     pub tail: Option<usize>,
-    /// Most characters to give back.
+    /// Maximum number of returned characters.
     pub limit: usize,
     /// The path of the content, for content that is not text.
     pub place: Option<&'a str>,

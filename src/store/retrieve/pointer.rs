@@ -1,8 +1,8 @@
-//! A value inside JSON, by its pointer: <https://www.rfc-editor.org/rfc/rfc6901>.
+//! Finds a value inside JSON by its pointer: <https://www.rfc-editor.org/rfc/rfc6901>.
 //!
-//! One pass over the text that keeps no tree and calls nothing for a level, so neither the size of the content nor its
-//! depth matters. What is not on the way is skipped by its brackets and quotes: content that is cut off, or broken
-//! after the value, is read as far as it goes.
+//! It passes over the text once, builds no tree and does not recurse, so the size and depth of the content do not
+//! matter. Values that are not on the path are skipped by their brackets and quotes. So content that is cut off, or
+//! damaged after the value, can be read too.
 
 use std::borrow::Cow;
 
@@ -10,27 +10,27 @@ use crate::error::{Error, Result, shown};
 use crate::numbers::thousands;
 use crate::store::nearest;
 
-/// A value that a pointer leads to.
+/// The value at a pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Value<'a> {
-    /// A string as the text that it holds, anything else as it is written.
+    /// The decoded text of a string, or the source of any other value.
     pub text: Cow<'a, str>,
-    /// The word for what it is.
+    /// The word for its type.
     pub kind: &'static str,
 }
 
-/// The value in `json` that `pointer` leads to. Values one after the other, as the lines of a transcript are, count as
-/// an array of them. Of equal keys the first counts. O(length).
+/// Returns the value in `json` at `pointer`. Consecutive values, such as the lines of a transcript, count as an array.
+/// Of equal keys the first counts. O(length).
 ///
 /// # Errors
-/// `Store` if the pointer is malformed or leads nowhere, which names the nearest keys, or if this is no JSON.
+/// `Store` if `json` is not JSON, or if the pointer is malformed or leads nowhere. The error names the nearest keys.
 pub(super) fn value_at<'a>(json: &'a str, pointer: &str) -> Result<Value<'a>> {
     let tokens = tokens(pointer)?;
     let bytes = json.as_bytes();
     let start = after_space(bytes, 0);
     let looks_like_json = bytes.get(start).is_some_and(|first| b"{[\"-0123456789tfn".contains(first));
     let end = after_value(bytes, start).filter(|_| looks_like_json);
-    // An array that is cut off has no end, and is still read up to where the pointer leads.
+    // An array that is cut off has no end, and is still read up to the value.
     let is_container = matches!(bytes.get(start), Some(b'{' | b'['));
     if end.is_none() && !is_container {
         return Err(failed("the content is not JSON", "ask for lines or a pattern"));
@@ -43,7 +43,7 @@ pub(super) fn value_at<'a>(json: &'a str, pointer: &str) -> Result<Value<'a>> {
     walk(json, at, rest, first.len() + 1)
 }
 
-/// The steps of a pointer.
+/// Returns the steps of a pointer.
 fn tokens(pointer: &str) -> Result<Vec<Cow<'_, str>>> {
     let Some(steps) = pointer.strip_prefix('/') else {
         if pointer.is_empty() {
@@ -57,7 +57,7 @@ fn tokens(pointer: &str) -> Result<Vec<Cow<'_, str>>> {
     steps.split('/').map(|step| unescaped(step, pointer)).collect()
 }
 
-/// `~1` is a slash and `~0` a tilde; nothing else may follow a tilde.
+/// Decodes `~1` to a slash and `~0` to a tilde. No other character may follow a tilde.
 fn unescaped<'a>(step: &'a str, pointer: &str) -> Result<Cow<'a, str>> {
     if !step.contains('~') {
         return Ok(Cow::Borrowed(step));
@@ -72,7 +72,7 @@ fn unescaped<'a>(step: &'a str, pointer: &str) -> Result<Cow<'a, str>> {
     Ok(Cow::Owned(step.replace("~1", "/").replace("~0", "~")))
 }
 
-/// Follows `steps` from the value at `at`. `walked` is how much of the pointer led there, for errors.
+/// Follows `steps` from the value at `at`. `walked` is the part of the pointer up to there, for errors.
 fn walk<'a>(json: &'a str, mut at: usize, steps: &[Cow<'_, str>], walked: usize) -> Result<Value<'a>> {
     let bytes = json.as_bytes();
     let mut path = String::with_capacity(walked);
@@ -91,7 +91,7 @@ fn walk<'a>(json: &'a str, mut at: usize, steps: &[Cow<'_, str>], walked: usize)
     let end = after_value(bytes, at).unwrap_or(bytes.len());
     let written = &json[at..end];
     let is_string = bytes.get(at) == Some(&b'"');
-    // A string that holds half of a surrogate pair is not text, and stays as it was written.
+    // A string with half of a surrogate pair is not text, and stays as written.
     let decoded = is_string.then(|| serde_json::from_str::<String>(written).ok()).flatten();
     Ok(Value { text: decoded.map_or(Cow::Borrowed(written), Cow::Owned), kind: kind_at(bytes, at) })
 }
@@ -137,9 +137,9 @@ fn member(json: &str, at: usize, wanted: &str, path: &str) -> Result<usize> {
 /// The separators of a list's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Separators {
-    /// The separator in an array, which a bracket ends.
+    /// Commas, in an array, which ends with a bracket.
     ByComma,
-    /// The separator between documents, which the end of the text ends.
+    /// Space, between documents, which end with the text.
     BySpace,
 }
 

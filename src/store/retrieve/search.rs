@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::numbers::thousands;
 use crate::store::{ContentKind, Reference, Store, retrieval_marked};
 
-/// One artifact may take this part of the remaining room, so that the first cannot take all of it.
+/// One artifact may take one part in this many of the remaining room, so that the first cannot take all of it.
 const SHARE: usize = 2;
 
 /// A search through artifacts, one after the other.
@@ -70,8 +70,8 @@ impl Search {
         }
     }
 
-    /// Returns the matches by reference, after a line that names the first reference. By this line the text is
-    /// recognized as retrieved, and is not stored again.
+    /// Returns the matches by reference, after a line that names the first reference. This line marks the text as
+    /// retrieved, so that it is not stored again.
     pub fn report(mut self) -> String {
         let searched = thousands(self.searched);
         let Some(first) = self.first else {
@@ -87,11 +87,11 @@ impl Search {
     }
 }
 
-/// Lines that match `pattern` in everything that `store` has. Reads all of it; what is deleted meanwhile, or cannot be read,
-/// is passed over: the rest is still worth having.
+/// Returns lines that match `pattern` in all content of `store`. Reads all of it. Content that is deleted meanwhile, or
+/// that cannot be read, is skipped.
 ///
 /// # Errors
-/// `Store` if the store cannot be listed, or the pattern not be used.
+/// `Store` if the store cannot be listed, or the pattern cannot be used.
 pub fn search(store: &dyn Store, pattern: &str, context: usize, limit: usize) -> Result<String> {
     let mut search = Search::new(pattern, context, limit)?;
     for reference in store.list()? {

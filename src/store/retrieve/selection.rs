@@ -6,17 +6,17 @@ use regex::{Regex, RegexBuilder};
 
 use crate::error::{Error, Result};
 
-/// Memory that a compiled pattern may take: enough for any sensible one, and a bound on a hostile one.
+/// Maximum memory of a compiled pattern: enough for any sensible one, and a limit for a hostile one.
 const PATTERN_LIMIT: usize = 1 << 20;
 
-/// Lines of a text by their numbers from 0: ranges that neither touch nor overlap, in order.
+/// Lines of a text by number from 0: ranges in order that neither touch nor overlap.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Selection {
     ranges: Vec<Range<usize>>,
 }
 
 impl Selection {
-    /// The lines of `asked`, counted from 1 and both ends included, of a text of `total` lines.
+    /// Returns the lines of `asked`, counted from 1 with both ends included, in a text of `total` lines.
     pub(super) fn of(asked: Option<&RangeInclusive<usize>>, total: usize) -> Selection {
         let range = match asked {
             None => 0..total,
@@ -42,7 +42,7 @@ impl Selection {
         (found, matches)
     }
 
-    /// The first `head` and the last `tail` of these lines; all where neither is given.
+    /// Returns the first `head` and the last `tail` of these lines; all of them if neither is given.
     pub(super) fn ends(self, head: Option<usize>, tail: Option<usize>) -> Selection {
         if head.is_none() && tail.is_none() {
             return self;
@@ -54,7 +54,7 @@ impl Selection {
         let mut before = 0;
         for range in self.ranges {
             let length = range.len();
-            // The same two places, counted within this range.
+            // The same two positions, counted within this range.
             let (first, last) = (first.saturating_sub(before).min(length), last.saturating_sub(before).min(length));
             kept.add(range.start..range.start + first);
             kept.add(range.start + last..range.end);
@@ -63,12 +63,12 @@ impl Selection {
         kept
     }
 
-    /// The numbers of the lines, from 0.
+    /// Returns the numbers of the lines, from 0.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = usize> {
         self.ranges.iter().flat_map(Clone::clone)
     }
 
-    /// The number of lines.
+    /// Returns the number of lines.
     pub(super) fn lines(&self) -> usize {
         self.ranges.iter().map(ExactSizeIterator::len).sum()
     }
@@ -83,10 +83,10 @@ impl Selection {
     }
 }
 
-/// Compiles the regular expression `pattern`, whose size is bounded.
+/// Compiles the regular expression `pattern` with limited memory.
 ///
 /// # Errors
-/// `Store` if it is none, or too large.
+/// `Store` if it is not a regular expression, or too large.
 pub fn compiled(pattern: &str) -> Result<Regex> {
     RegexBuilder::new(pattern).size_limit(PATTERN_LIMIT).build().map_err(|error| Error::Store {
         problem: format!("the pattern cannot be used: {error}"),

@@ -1,4 +1,4 @@
-//! Lines with their numbers, within a limit.
+//! Shows lines with their numbers, up to a limit.
 
 use std::collections::VecDeque;
 
@@ -7,20 +7,20 @@ use regex::Regex;
 use super::selection::Selection;
 use crate::numbers::thousands;
 
-/// A line of more bytes than this is shown only around its matches.
+/// Only the matches in a longer line are shown, with the text around them.
 const LONG_LINE: usize = 2_000;
 
-/// Bytes shown on each side of a match in a long line: about two lines of text.
+/// Number of bytes shown on each side of a match in a long line: about two lines of text.
 const AROUND: usize = 200;
 
-/// The end of a long selection that is shown.
+/// Which end of a long selection is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     First,
     Last,
 }
 
-/// The beginning of a text, up to `limit` characters.
+/// Returns the beginning of a text, up to `limit` characters.
 pub(super) fn beginning(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         None => text.to_owned(),
@@ -31,7 +31,7 @@ pub(super) fn beginning(text: &str, limit: usize) -> String {
     }
 }
 
-/// The selected lines of `text` with their numbers, up to `limit` characters of them. Looks no further than it shows.
+/// Returns the selected lines of `text` with their numbers, up to `limit` characters. Reads no further than it shows.
 pub(super) fn numbered(text: &str, selection: &Selection, limit: usize, regex: Option<&Regex>, end: End) -> String {
     let entry = |index: usize, line: &str, left: usize| match regex {
         Some(regex) if line.len() > LONG_LINE => format!("{}: {}\n", index + 1, excerpts(line, regex, left)),
