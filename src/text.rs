@@ -2,8 +2,8 @@
 
 use memchr::memmem;
 
-/// Returns the end of a slice of about `size` bytes from `start`, in a line that ends at `end`. It is after a sentence,
-/// or else after a comma, a semicolon or a space, if one is in the second half. O(size).
+/// Returns the end of a slice of about `size` bytes from `start`, in a line that ends at `end`. The end is after a
+/// sentence. If none ends in the second half, it is after a comma, a semicolon or a space there. O(size).
 pub fn end_of_slice(text: &str, start: usize, end: usize, size: usize) -> usize {
     let window = text.ceil_char_boundary((start + size).min(end));
     if window == end {
@@ -16,7 +16,7 @@ pub fn end_of_slice(text: &str, start: usize, end: usize, size: usize) -> usize 
     sentence.or_else(word).map_or(window, |at| half + at)
 }
 
-/// The lines of `text` with their ends, as `split_inclusive` gives them, but faster where they are short. O(length).
+/// Returns the lines of `text` with their line ends, like `split_inclusive`, but faster for short lines. O(length).
 pub fn lines_of(text: &str) -> impl Iterator<Item = &str> {
     let rest = (!text.is_empty() && !text.ends_with('\n')).then_some(text.len());
     let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1).chain(rest);
@@ -28,19 +28,20 @@ pub fn ends_line(character: char) -> bool {
     matches!(character, '\n' | '\u{b}'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// True for a text in which another character than `\n` ends a line. O(length).
+/// True if another character than `\n` ends a line in the text. O(length).
 pub fn has_other_line_ends(text: &str) -> bool {
     let wide =
         || ["\u{85}", "\u{2028}", "\u{2029}"].iter().any(|end| memmem::find(text.as_bytes(), end.as_bytes()).is_some());
     text.bytes().any(|byte| matches!(byte, 0xb..=0xd | 0x1c..=0x1e)) || !text.is_ascii() && wide()
 }
 
-/// The sentences of one line, without the space around them. A full stop inside a name or a number ends none. O(length).
+/// Returns the sentences of a line, without surrounding space. A full stop inside a name or a number ends none.
+/// O(length).
 pub fn sentences(line: &str) -> impl Iterator<Item = &str> {
     sentences_with_space(line.trim()).map(str::trim_end)
 }
 
-/// The same with the space after each, so that together they are the line.
+/// Returns the sentences of a line with the space after each, so that together they are the line.
 pub fn sentences_with_space(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {

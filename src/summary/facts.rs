@@ -12,42 +12,42 @@ use crate::compress::reports;
 use crate::message::{Item, Part, Role, Text};
 use crate::text::ends_line;
 
-/// Characters of a line.
+/// Maximum characters of a line.
 const LINE: usize = 240;
-/// Characters of what a call was about.
+/// Maximum characters of a call's subject.
 const ABOUT: usize = 100;
-/// Characters of a command. An agent repeats its commands, the long ones too.
+/// Maximum characters of a command. An agent repeats its commands, even long ones.
 const COMMAND: usize = 1_000;
-/// Characters of a task.
+/// Maximum characters of a task.
 const TASK: usize = 600;
-/// Characters of what a test run came to.
+/// Maximum characters of a test run's outcome.
 const OUTCOME: usize = 120;
 
-/// Removed messages in which failures are looked for, the newest: what failed long before is given up.
+/// Number of the newest removed messages in which failures are searched. The agent has given up older failures.
 const FAILURES_IN: usize = 80;
 
 /// The events in some messages.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// Requests of the user, the newest last: the lines of each.
+    /// Requests of the user, newest last, each as its lines.
     pub requests: Vec<Vec<String>>,
-    /// Deeds, each with its name.
+    /// Deeds with their names.
     pub deeds: Vec<(String, Deed)>,
-    /// Calls that failed and did not work since.
+    /// Calls that failed and have not succeeded since.
     pub failures: Vec<String>,
-    /// The newest list of tasks; `None` where it stays in the conversation, or there is none.
+    /// The newest list of tasks; `None` if it is kept in the conversation, or there is none.
     pub tasks: Option<Vec<String>>,
-    /// True where the newest list of tasks stays in the conversation.
+    /// True if the newest list of tasks is kept in the conversation.
     pub tasks_stay: bool,
-    /// Statements of the assistant, the newest last: the lines of each.
+    /// Statements of the assistant, newest last, each as its lines.
     pub words: Vec<Vec<String>>,
 }
 
-/// The count of a deed, and its outcome.
+/// How often a deed was done, and its outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Deed {
     pub times: usize,
-    /// The author's words for it, and its last outcome; empty if that needs no words.
+    /// The model's description, and the last outcome; empty if the deed needs no words.
     pub end: String,
 }
 
@@ -58,7 +58,7 @@ impl Deed {
     }
 }
 
-/// Lines without repetition, in the order in which each came last, with what is known of each.
+/// Lines without repetition, in the order of their last occurrence, each with a value.
 #[derive(Debug)]
 pub(super) struct Newest<V = ()> {
     seen: HashMap<String, (usize, V), RandomState>,
@@ -72,7 +72,7 @@ impl<V> Default for Newest<V> {
 }
 
 impl<V: Default> Newest<V> {
-    /// Adds a line, or makes it the newest; what is known of it.
+    /// Adds a line, or makes it the newest, and returns its value.
     pub fn push(&mut self, line: String) -> &mut V {
         self.count += 1;
         let entry = self.seen.entry(line).or_default();
@@ -85,7 +85,7 @@ impl<V: Default> Newest<V> {
         self.seen.remove(line);
     }
 
-    /// The lines, the newest last. O(n log n).
+    /// Returns the lines, newest last. O(n log n).
     pub fn into_lines(self) -> Vec<(String, V)> {
         let mut lines: Vec<(usize, String, V)> =
             self.seen.into_iter().map(|(line, (at, value))| (at, line, value)).collect();
@@ -94,11 +94,11 @@ impl<V: Default> Newest<V> {
     }
 }
 
-/// A call whose result is not seen yet.
+/// A call whose result has not been read yet.
 struct Open {
     /// The tool and what the call is about.
     subject: String,
-    /// Kind of the deed, if the call counts as one.
+    /// The kind of deed, if the call counts as one.
     deed: Option<Kind>,
     /// The model's own words about the call.
     description: String,
@@ -113,11 +113,11 @@ enum Kind {
     Command,
 }
 
-/// The last result of everything that was done: only that one is read.
+/// The last result of each deed. Only that one is read.
 type Runs<'a, T> = HashMap<String, (Kind, &'a Part<T>, &'a [Item<T>]), RandomState>;
 
 impl Facts {
-    /// Extracts the facts of `removed`. From messages that stay it takes only mended failures and newer lists of tasks.
+    /// Extracts the facts of `removed`. From kept messages it takes only repaired failures and newer lists of tasks.
     /// O(length).
     pub(super) fn of<T: Text>(removed: &Removed<'_, T>) -> Facts {
         let mut facts = Facts::default();
@@ -191,7 +191,7 @@ impl Facts {
     }
 }
 
-/// Kind of the deed that a call does, if it counts as one.
+/// Returns the kind of deed, if a call counts as one.
 fn kind(tool: &str, call: &Call) -> Option<Kind> {
     match &call.command {
         _ if call.writing != WriteExtent::Nothing => Some(Kind::Change),
@@ -202,7 +202,7 @@ fn kind(tool: &str, call: &Call) -> Option<Kind> {
     }
 }
 
-/// Name of a call's subject in an account: the path of a file that it changes, the command, or the tool.
+/// Returns the name of a call in an account: the path of the file that it changes, the command, or the tool.
 fn subject(tool: &str, call: &Call) -> String {
     match (&call.path, &call.command) {
         (Some(path), _) if call.writing != WriteExtent::Nothing => shown(path, LINE),
@@ -212,13 +212,13 @@ fn subject(tool: &str, call: &Call) -> String {
     }
 }
 
-/// A command without the change of folder before it.
+/// Returns a command without a leading change of folder.
 fn without_folder(command: &str) -> &str {
     let rest = command.strip_prefix("cd ").and_then(|rest| Some(rest.split_once("&&")?.1.trim_start()));
     rest.filter(|rest| !rest.is_empty()).unwrap_or(command)
 }
 
-/// The line by which an output says what it came to: a failure, the last line with a count, or the last line.
+/// Returns the line of an output that states its outcome: a failure, the last line with a count, or the last line.
 fn outcome<T: Text>(items: &[Item<T>]) -> String {
     let mut texts = items.iter().filter_map(|item| item.text()).map(|(text, _)| text);
     let Some(text) = texts.next_back() else { return String::new() };
@@ -231,10 +231,10 @@ fn outcome<T: Text>(items: &[Item<T>]) -> String {
     shown(last.unwrap_or_default(), OUTCOME)
 }
 
-/// Lines at the end of an output among which the one with a count is looked for.
+/// Number of last lines of an output that are searched for a count.
 const LAST_LINES: usize = 5;
 
-/// The line by which a result says that it failed: of a traceback the words behind it.
+/// Returns the line in which a result states its failure. For a traceback it is the line with the exception.
 fn failure(text: &str) -> Option<String> {
     const TRACEBACK: &str = "Traceback (most recent call last)";
     let reported = &text[*reports(text).first()?..];

@@ -1,8 +1,8 @@
-//! A short text in place of messages that leave a conversation.
+//! A short text in place of removed messages.
 //!
-//! The words come from a model that the host asks: a [`SummaryRequest`] says what to ask. What the model left out that
-//! is likely to be needed is [looked up again](lost_lines), and where no model answers, [`account`] says without one
-//! what happened. Everything here is text in, text out, and linear in the messages that leave.
+//! The host asks a model for the text: a [`SummaryRequest`] has the question. Information that the model omitted and
+//! that is probably needed is [added](lost_lines). If no model answers, [`account`] writes what happened without one.
+//! Everything here takes text, returns text, and is linear in the removed messages.
 
 mod account;
 mod audit;
@@ -36,9 +36,9 @@ pub enum Summaries {
     /// A plan asks for a summary if the host has a summarizer.
     #[default]
     Offered,
-    /// Every plan that removes messages has one. Without a summarizer, an account is written without a model.
+    /// Every plan that removes messages has a summary. Without a summarizer, an account is written without a model.
     Always,
-    /// Always by the host's own means; a plan that gets none is refused.
+    /// Every plan has one from the host. A plan that gets none is refused.
     Required,
 }
 
@@ -49,13 +49,13 @@ pub enum SummaryFallback {
     /// Requests, tools, files, statements, errors and open tasks, each under its heading.
     #[default]
     Sections,
-    /// A line for each call, result and statement in their order, as the SRE agent does.
+    /// A line for each call, result and statement in order, as in the SRE agent.
     OneLiners,
 }
 
 impl SummaryFallback {
-    /// Returns a text about `removed` in at most `tokens`, and as much of the notes about older messages as fits with
-    /// it. The bytes are the same on every machine. O(length).
+    /// Returns a text about `removed` in at most `tokens`, with as much of the notes about older messages as fits. The
+    /// bytes are the same on every machine. O(length).
     pub fn text<T: Text>(self, removed: &Removed<'_, T>, tokens: usize, counter: &dyn CountTokens) -> String {
         match self {
             SummaryFallback::Sections => account(removed, tokens, counter),

@@ -1,4 +1,4 @@
-//! A line for each thing that happened, in its order: the bulleted history of the SRE agent.
+//! A line for each event, in order: the bulleted history of the SRE agent.
 
 use serde_json::Value;
 
@@ -11,15 +11,16 @@ use crate::message::{Item, Role, Text};
 use crate::numbers::thousands;
 use crate::tokens::{CountTokens, TextKind};
 
-/// Characters of what the user or the assistant said, and of a result that says nothing else: as the SRE agent has them.
+/// Maximum characters of a statement of the user or the assistant, and of a result without a better summary, as in the
+/// SRE agent.
 const REQUEST: usize = 200;
 const THOUGHT: usize = 150;
 const RESULT: usize = 100;
 
-/// Longer JSON is not read for a line: its head says as much.
+/// Longer JSON is not parsed for a line. Its beginning is shown.
 const LONGEST_JSON: usize = 1 << 20;
 
-/// Fields of a result that say what it comes to, whatever the tool: the most telling first.
+/// Fields of a result that state its outcome, for any tool, most useful first.
 const TELLING: [&str; 19] = [
     "error",
     "errors",
@@ -42,10 +43,10 @@ const TELLING: [&str; 19] = [
     "patterns",
 ];
 
-/// Fields that a line names.
+/// Number of fields that a line names.
 const NAMED: usize = 4;
 
-/// The newest lines that fit in `tokens`, in their order; the lines of a former such text stand in front. O(length).
+/// Returns the newest lines that fit into `tokens`, in order, after the lines of a former such text. O(length).
 pub fn one_liners<T: Text>(removed: &Removed<'_, T>, tokens: usize, counter: &dyn CountTokens) -> String {
     let mut lines: Vec<String> = removed
         .previous
@@ -76,7 +77,7 @@ pub fn one_liners<T: Text>(removed: &Removed<'_, T>, tokens: usize, counter: &dy
         0 => lines.join("\n"),
         _ => format!("{}\n{}", left_out(first), lines[first..].join("\n")),
     };
-    // Lines are counted one by one; together they could take a little more.
+    // Lines are counted one by one. Together they could have a few more tokens.
     let mut out = text(first);
     while first < lines.len() && !counter.fits(&out, TextKind::Prose, tokens) {
         first += 1;

@@ -1,4 +1,4 @@
-//! The messages that a summary stands for.
+//! The messages that a summary replaces.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,27 +10,27 @@ use crate::invariants::Pairs;
 use crate::message::{Conversation, Item, Part, Role, Text};
 use crate::store::noted_removals;
 
-/// The messages that leave, and what was said of those that left before.
+/// The removed messages, and the notes about messages that were removed before.
 #[derive(Debug)]
 pub struct Removed<'a, T> {
-    /// The conversation that they leave.
+    /// The conversation with these messages.
     pub conversation: &'a Conversation<T>,
     /// Ranges of the messages.
     pub ranges: Vec<Range<usize>>,
-    /// The summaries in older notes that go with them; empty where there is none.
+    /// The summaries in older notes that are removed too; empty if there are none.
     pub previous: String,
-    /// The lines in those notes, a digest of each.
+    /// The lines in those notes, a digest for each.
     pub lines: Vec<String>,
-    /// The call behind each result, as message and part.
+    /// The call of each result, as message and part.
     calls: HashMap<(usize, usize), (usize, usize), RandomState>,
 }
 
 /// One content of a message.
 #[derive(Debug)]
 pub enum Content<'a, T> {
-    /// Words, ours aside.
+    /// Words that are not a note of ullage.
     Words(&'a T),
-    /// The model's reasoning, where it can be read.
+    /// The model's reasoning, if it is readable.
     Thought(&'a T),
     /// A call.
     Call {
@@ -41,22 +41,22 @@ pub enum Content<'a, T> {
     },
     /// The result of a call.
     Result {
-        /// The tool; empty where nothing says it.
+        /// The tool; empty if unknown.
         tool: &'a str,
-        /// The message and the part of the call, where it is known.
+        /// The message and part of the call, if known.
         call: Option<(usize, usize)>,
         /// The items of the result.
         items: &'a [Item<T>],
-        /// All of it.
+        /// The whole result.
         result: &'a Part<T>,
     },
-    /// Something that has no words.
+    /// Content without words, such as a picture.
     Thing(&'static str),
 }
 
 impl<'a, T: Text> Removed<'a, T> {
-    /// Those of the messages in `ranges`, which are in order, and what the older notes say whose bodies are `older`.
-    /// O(parts of the conversation).
+    /// Returns the messages in `ranges`, which are in order, with the content of the older notes whose bodies are
+    /// `older`. O(parts of the conversation).
     pub fn of<'b>(
         conversation: &'a Conversation<T>,
         ranges: Vec<Range<usize>>,
@@ -71,12 +71,12 @@ impl<'a, T: Text> Removed<'a, T> {
         Removed { conversation, ranges, previous, lines, calls }
     }
 
-    /// Their indices, in order.
+    /// Returns the indices of the removed messages, in order.
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.ranges.iter().cloned().flatten()
     }
 
-    /// Every message of the conversation, and whether it is one of them.
+    /// Returns every message of the conversation, and true for the removed ones.
     pub(super) fn all(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
         let mut ranges = self.ranges.iter().peekable();
         (0..self.conversation.messages.len()).map(move |message| {
@@ -85,12 +85,12 @@ impl<'a, T: Text> Removed<'a, T> {
         })
     }
 
-    /// Role of a message.
+    /// Returns the role of a message.
     pub fn role(&self, message: usize) -> Role {
         self.conversation.messages[message].role
     }
 
-    /// The contents of a message, each with the index of its part.
+    /// Returns the contents of a message, each with the index of its part.
     pub fn contents(&self, message: usize) -> impl Iterator<Item = (usize, Content<'a, T>)> + '_ {
         let conversation = self.conversation;
         let parts = conversation.messages[message].parts.iter().enumerate();

@@ -11,28 +11,28 @@ use super::{Removed, SummaryPrompt};
 use crate::message::Text;
 use crate::tokens::{CountTokens, TextKind};
 
-/// Words of English prose for four tokens, nearly: the ratio of 0.75 that OpenAI states for its encodings
+/// English words for four tokens, approximately: the ratio of 0.75 that OpenAI states for its encodings
 /// (<https://help.openai.com/en/articles/4936856-what-are-tokens-and-how-to-count-them>).
 const WORDS_OF_FOUR_TOKENS: usize = 3;
 
-/// Models do not count well; a round number is met no worse.
+/// The number of words is rounded to a multiple of this, because models do not count well.
 const ROUNDED_TO: usize = 10;
 
-/// The part of the input that the previous summary may take. It is no longer than a summary where we wrote it.
+/// The previous summary may take one in this many tokens of the input. If ullage wrote it, it is shorter.
 const SHARE_OF_PREVIOUS: usize = 3;
 
-/// The part of the summary that the account may take which it must not lose, and the part of the input.
+/// The account may take one in this many tokens of the summary that must contain it, and of the input.
 const SHARE_OF_ACCOUNT: usize = 2;
 const LEAST_SHARE: usize = 6;
 
 /// A request to a model for a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SummaryRequest {
-    /// Text for the system prompt, for callers who can send it apart from the request.
+    /// Text for the system prompt, for callers that can send it separately.
     pub system: String,
-    /// The whole request: the previous summary, the messages and what to make of them.
+    /// The whole request: the previous summary, the messages and the instructions.
     pub prompt: String,
-    /// The messages as text, the newest last.
+    /// The messages as text, newest last.
     pub text: String,
     /// Notes about messages that were removed earlier; empty if there are none.
     pub previous: String,
@@ -40,12 +40,12 @@ pub struct SummaryRequest {
     pub messages: Vec<Range<usize>>,
     /// Tokens that the summary may take. A longer one is cut.
     pub max_tokens: usize,
-    /// The words that are asked for.
+    /// The number of words that the prompt asks for.
     pub max_words: usize,
 }
 
-/// The request for a summary of `removed` in at most `max_tokens`. `sizes` are the tokens of each message; `input` is what
-/// the previous summary and the messages may take together. O(length).
+/// Returns the request for a summary of `removed` in at most `max_tokens`. `sizes` are the tokens of each message.
+/// `input` is the limit for the previous summary and the messages together. O(length).
 pub fn request<T: Text>(
     removed: &Removed<'_, T>,
     sizes: &[usize],
@@ -55,7 +55,7 @@ pub fn request<T: Text>(
     counter: &dyn CountTokens,
 ) -> SummaryRequest {
     let previous = bounded(&removed.previous, input / SHARE_OF_PREVIOUS, counter);
-    // The text of an older summary is already beside it.
+    // The text of an older summary is included separately.
     let account = continue_account(removed, "", (max_tokens / SHARE_OF_ACCOUNT).min(input / LEAST_SHARE), counter);
     let account = of_one_speaker(&account);
     let count = |text: &str| counter.count(text, TextKind::Prose);

@@ -11,20 +11,21 @@ use crate::numbers::thousands;
 use crate::text::ends_line;
 use crate::tokens::{CountTokens, TextKind};
 
-/// Tokens of each message that are given even where the rest of it has no room: who says what.
+/// Tokens that each message gets even if the rest of it does not fit: enough to show who says what.
 const HEAD: usize = 48;
 
-/// Tokens of each message if there are too many messages for that.
+/// Tokens that each message gets if there are too many messages for that.
 const SHORTEST_HEAD: usize = 12;
 
-/// The most that one message takes while others still wait, as a part of the whole: a single long output must not hide
-/// what led to it.
+/// One message may take at most one in this many tokens of the whole while others wait. A single long output must not
+/// hide its cause.
 const LARGEST_SHARE: usize = 8;
 
-/// Tokens from which on what is left of an output is chosen by what it is; below, its head says as much.
+/// From this many tokens on, the kept part of an output is chosen by content type. Below it, the beginning is as
+/// useful.
 const WORTH_CHOOSING: usize = 64;
 
-/// Beginnings of lines that name a speaker, or that end the part of a request that shows a conversation.
+/// Beginnings of lines that name a speaker, or that end the conversation's part of a request.
 const SPEAKERS: [&str; 8] = [
     "user:",
     "assistant:",
@@ -36,11 +37,11 @@ const SPEAKERS: [&str; 8] = [
     "account>",
 ];
 
-/// The messages in at most `tokens`, the oldest first. The newest are whole as far as they go; of the older ones each
-/// keeps its head; where even that is too much, the oldest are left out, and a line says so. `sizes` are the tokens of
-/// each message. O(length).
+/// Returns the messages in at most `tokens`, oldest first. The newest are whole as far as possible, and of each older
+/// one the beginning is kept. If even that is too much, the oldest are left out, and a line says so. `sizes` are the
+/// tokens of each message. O(length).
 pub fn source<T: Text>(removed: &Removed<'_, T>, sizes: &[usize], tokens: usize, counter: &dyn CountTokens) -> String {
-    // Pieces that were counted one by one can take a few more tokens together.
+    // Pieces that are counted one by one may have a few more tokens together.
     let mut room = tokens;
     loop {
         let text = newest(removed, sizes, room, counter);
@@ -59,12 +60,12 @@ fn newest<T: Text>(removed: &Removed<'_, T>, sizes: &[usize], tokens: usize, cou
     let mut lines = Vec::new();
     let messages = removed.messages().rev().zip(sizes.iter().rev()).zip(rooms.into_iter().rev());
     for ((message, whole), room) in messages.take_while(|(_, room)| *room > 0) {
-        // A message that fits whole is not measured piece by piece.
+        // A message that fits whole is not counted piece by piece.
         let room = if room >= *whole { usize::MAX } else { room };
         let text = message_text(removed, message, room, counter);
         let size = count(&text);
         if size > rest {
-            // The newest says something in any case.
+            // The newest message is always included.
             if lines.is_empty() {
                 lines.push(head(&text, rest, TextKind::ToolOutput, counter).to_owned());
             }
@@ -84,15 +85,15 @@ fn left_out(messages: usize) -> String {
     format!("[{} older messages have no room here]\n", thousands(messages))
 }
 
-/// Tokens for each message: a head for as many as half of all can give one, then more for the newest up to their share,
-/// then what is left for the newest.
+/// Returns the tokens for each message: a beginning for as many as half of all tokens allow, then more for the newest
+/// up to their share, then the rest for the newest.
 fn rooms(sizes: &[usize], tokens: usize) -> Vec<usize> {
     let heads = (tokens / 2 / sizes.len().max(1)).clamp(SHORTEST_HEAD, HEAD);
     let mut rooms = vec![0; sizes.len()];
     let mut given = 0;
     for (most, all) in [(heads, tokens / 2), ((tokens / LARGEST_SHARE).max(heads), tokens), (tokens, tokens)] {
         for (room, size) in rooms.iter_mut().zip(sizes).rev() {
-            // The words around a message take some too.
+            // The words around a message take some tokens too.
             let more = (size + SHORTEST_HEAD).min(most).saturating_sub(*room).min(all.saturating_sub(given));
             *room += more;
             given += more;
@@ -101,7 +102,7 @@ fn rooms(sizes: &[usize], tokens: usize) -> Vec<usize> {
     rooms
 }
 
-/// A message in about `room` tokens: who it is from, and what it says.
+/// Returns a message in about `room` tokens: its author and its content.
 fn message_text<T: Text>(removed: &Removed<'_, T>, message: usize, room: usize, counter: &dyn CountTokens) -> String {
     let role = removed.role(message).name();
     let pieces: Vec<Content<'_, T>> = removed.contents(message).map(|(_, content)| content).collect();
@@ -135,7 +136,7 @@ fn message_text<T: Text>(removed: &Removed<'_, T>, message: usize, room: usize, 
     out
 }
 
-/// A text in which no line passes for what somebody else says: one that begins like that is quoted.
+/// Returns a text with every line quoted that looks like the beginning of another speaker's text.
 pub(super) fn of_one_speaker(text: &str) -> Cow<'_, str> {
     if !SPEAKERS.iter().any(|speaker| text.contains(speaker)) {
         return Cow::Borrowed(text);
@@ -148,7 +149,7 @@ pub(super) fn of_one_speaker(text: &str) -> Cow<'_, str> {
 }
 
 fn shortened(text: &str, tool: &str, tokens: usize, counter: &dyn CountTokens) -> String {
-    // A byte is a token at the most.
+    // A token has at least one byte.
     if text.len() <= tokens || counter.fits(text, TextKind::ToolOutput, tokens) {
         return text.to_owned();
     }
@@ -169,7 +170,7 @@ fn length_of<T: Text>(content: &Content<'_, T>) -> usize {
     }
 }
 
-/// The part of `room` for so much of a whole; something for everything.
+/// Returns the share of `room` for `of` in `whole`, at least 1.
 fn part(room: usize, of: usize, whole: usize) -> usize {
     if room == usize::MAX { room } else { (room * of.max(1)).div_ceil(whole.max(1)) }
 }

@@ -1,4 +1,4 @@
-//! The assistant's own words in an account: the newest, and findings and decisions from further back.
+//! The assistant's own words in an account: the newest, and older findings and decisions.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::cut::shown;
 use crate::shared::Lazy;
 use crate::text::sentences;
 
-/// Phrases of a sentence about a finding, a decision or something to be done.
+/// Phrases in a sentence about a finding, a decision or a remaining task.
 static FINDING: Lazy<Regex> = Lazy::new(|| {
     const WORDS: [&str; 3] = [
         r"cause|decid|decision|conclu|found that|turns out|the problem|the issue|the fix|the reason|confirmed|agreed",
@@ -20,14 +20,14 @@ static FINDING: Lazy<Regex> = Lazy::new(|| {
     Regex::new(&format!("(?i-u){}", WORDS.join("|"))).expect("a fixed pattern compiles")
 });
 
-/// The share of the room that the newest words get before findings further back are looked for. Found by replaying recorded
-/// sessions.
+/// The share of the room that the newest words get before older findings are searched. `benches/retention.py` measures
+/// the effect.
 const NEWEST: f64 = 0.8;
 
-/// Characters of a sentence; what is longer is data.
+/// Maximum characters of a sentence. A longer one is data.
 const LONGEST: usize = 600;
 
-/// A sentence, where it stands.
+/// A sentence and its place.
 struct Sentence<'a> {
     statement: usize,
     line: usize,
@@ -35,8 +35,8 @@ struct Sentence<'a> {
     is_taken: bool,
 }
 
-/// Of `statements`, the newest of which is first, those sentences that have `room`, the newest first: of each statement its
-/// lines. No sentence is taken twice. `count` says what a line takes; gives back what all of them take too.
+/// Returns the sentences of `statements` (newest first) that fit into `room`, newest first, as the lines of each
+/// statement. No sentence is chosen twice. `count` returns the cost of a line. Returns the total cost too.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Rooms are far below 2^52.
 pub(super) fn choose(
     statements: &[Vec<String>],
@@ -80,7 +80,7 @@ struct SentencePicker<'a, F> {
 }
 
 impl<'a, F: Fn(&str) -> usize> SentencePicker<'a, F> {
-    /// Takes the sentences that `is` wants in their order, until one has no room.
+    /// Chooses the sentences that match `is`, in order, until one does not fit.
     fn take(&mut self, all: &mut [Sentence<'a>], room: usize, is: impl Fn(&str) -> bool) {
         for sentence in all.iter_mut().filter(|sentence| !sentence.is_taken) {
             if self.seen.contains(sentence.text) || !is(sentence.text) {

@@ -1,55 +1,55 @@
-//! The token costs of images, documents, sound and film, by the rules of the providers.
+//! The token costs of images, documents, sound and video, by the providers' rules.
 
 use crate::media::{Media, MediaKind, Size};
 
-/// Tokens of an image whose dimensions are not known: the most that it costs under Anthropic's rule for most models
+/// Tokens of an image with unknown dimensions: the most under Anthropic's rule for most models
 /// (<https://docs.anthropic.com/en/docs/build-with-claude/vision>), rounded up.
 const UNKNOWN_IMAGE: u64 = 1_600;
 /// One page.
 const UNKNOWN_DOCUMENT: u64 = PAGE;
 /// One minute.
 const UNKNOWN_AUDIO: u64 = 60 * AUDIO_SECOND;
-/// Ten seconds, seen and not heard.
+/// Ten seconds of pictures without sound.
 const UNKNOWN_VIDEO: u64 = 10 * FRAME;
 
-/// Tokens of a page of a PDF, its picture included: Anthropic states 1,500 to 3,000
-/// (<https://docs.anthropic.com/en/docs/build-with-claude/pdf-support>); others that show the model both text and
-/// picture state nothing.
+/// Tokens of a page of a PDF, including its picture. Anthropic states 1,500 to 3,000
+/// (<https://docs.anthropic.com/en/docs/build-with-claude/pdf-support>). Other providers that show the model both text
+/// and picture state nothing.
 const PAGE: u64 = 3_000;
-/// Gemini up to version 2.5, and after it (<https://ai.google.dev/gemini-api/docs/media-resolution>).
+/// For Gemini up to version 2.5, and for later versions (<https://ai.google.dev/gemini-api/docs/media-resolution>).
 const GEMINI_PAGE: u64 = 258;
 const GEMINI_3_PAGE: u64 = 560;
 
-/// Sound is taken by Gemini and by few others. It states 32 tokens a second, and 258 for the one frame that it takes from
-/// each second of film (<https://ai.google.dev/gemini-api/docs/tokens>).
+/// Gemini and few others accept sound. Gemini states 32 tokens a second, and 258 for the one frame that it takes from
+/// each second of video (<https://ai.google.dev/gemini-api/docs/tokens>).
 const AUDIO_SECOND: u64 = 32;
 const FRAME: u64 = 258;
 
 /// Bytes of an office file for each token: a page of 700 tokens takes about 14 KB with its styles.
 const OFFICE_BYTES_A_TOKEN: u64 = 20;
-/// A hundred such pages. Beyond that a file is large by its pictures, which providers leave out.
+/// A hundred such pages. A larger file is large because of its pictures, which providers leave out.
 const MOST_OFFICE_TOKENS: u64 = 70_000;
 
 /// A provider's rule for the tokens of an image.
 ///
 /// | rule | tokens of an image |
 /// |---|---|
-/// | patches | squares that cover it, after scaling to the longest side and the most that are allowed |
+/// | patches | the squares that cover it, after scaling to the longest side and the largest number allowed |
 /// | tiles | 85, and 170 for each tile of 512 pixels, after scaling into 2,048 and the shorter side to 768 |
 /// | crops | 258 for each crop of 768 pixels; one crop up to 384 |
 /// | fixed | the same for every image |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MediaRule {
-    /// Anthropic (<https://docs.anthropic.com/en/docs/build-with-claude/vision>: one token for each 28 pixels squared, which
-    /// it used to state as `width * height / 750`) and the smaller models of OpenAI
+    /// Anthropic (<https://docs.anthropic.com/en/docs/build-with-claude/vision>): one token for each 28 pixels squared,
+    /// which used to be stated as `width * height / 750`; and OpenAI's smaller models
     /// (<https://platform.openai.com/docs/guides/images-vision#calculating-costs>).
     Patches {
         /// Side of a patch in pixels.
         side: u32,
-        /// A longer image is scaled down.
+        /// Maximum length of a side. A longer image is scaled down.
         longest: u32,
-        /// More patches than this are scaled down.
+        /// Maximum number of patches. A larger image is scaled down.
         most: u32,
         /// Tokens for a hundred patches.
         hundred: u32,
@@ -63,24 +63,24 @@ pub enum MediaRule {
         /// Tokens of an image.
         image: u32,
     },
-    /// The dearest of the rules: for a model that is not known.
+    /// The most expensive of the rules, for an unknown model.
     Dearest,
 }
 
-/// A token for each patch.
+/// One token for each patch.
 const WHOLE: u32 = 100;
 const HUNDREDTHS: u64 = 100;
 
-/// Of Anthropic (<https://docs.anthropic.com/en/docs/build-with-claude/vision>): the side of a patch in pixels, and the
-/// longest side and the most tokens of an image, for its models up to 4.6 and after them.
+/// For Anthropic (<https://docs.anthropic.com/en/docs/build-with-claude/vision>): the side of a patch in pixels, and
+/// the longest side and the most tokens of an image, for its models up to 4.6 and for later ones.
 const CLAUDE_SIDE: u32 = 28;
 const CLAUDE_LONGEST: u32 = 1_568;
 const CLAUDE_MOST: u32 = 1_568;
 const CLAUDE_FINE_LONGEST: u32 = 2_576;
 const CLAUDE_FINE_MOST: u32 = 4_784;
 
-/// Of OpenAI's smaller models (<https://platform.openai.com/docs/guides/images-vision#calculating-costs>): the side of a
-/// patch in pixels, and the most patches.
+/// For OpenAI's smaller models (<https://platform.openai.com/docs/guides/images-vision#calculating-costs>): the side of
+/// a patch in pixels, and the most patches.
 const OPENAI_SIDE: u32 = 32;
 const OPENAI_MOST: u32 = 1_536;
 
@@ -92,12 +92,13 @@ impl MediaRule {
     pub const CLAUDE_FINE: MediaRule =
         MediaRule::Patches { side: CLAUDE_SIDE, longest: CLAUDE_FINE_LONGEST, most: CLAUDE_FINE_MOST, hundred: WHOLE };
 
-    /// The rule of one of OpenAI's smaller models, by its tokens for a hundred patches. It limits no side of an image.
+    /// Returns the rule of one of OpenAI's smaller models, by its tokens for a hundred patches. It does not limit a
+    /// side.
     pub(super) const fn openai_patches(hundred: u32) -> MediaRule {
         MediaRule::Patches { side: OPENAI_SIDE, longest: u32::MAX, most: OPENAI_MOST, hundred }
     }
 
-    /// Tokens of a block of media.
+    /// Returns the tokens of a media block.
     pub fn tokens(self, media: Media) -> usize {
         let tokens = match (media.kind, media.size) {
             (MediaKind::Image, Size::Pixels { width, height }) => self.image(width.into(), height.into()),
@@ -119,7 +120,7 @@ impl MediaRule {
         match self {
             MediaRule::Patches { side, longest, most, hundred } => {
                 let (width, height) = fit(width, height, longest.into());
-                // Scaling to the most keeps the proportions, so it gives as many or a few less.
+                // Scaling to the largest number keeps the proportions, so it gives that number or a few less.
                 let patches = (width.div_ceil(side.into()) * height.div_ceil(side.into())).min(most.into());
                 (patches * u64::from(hundred)).div_ceil(HUNDREDTHS)
             }
@@ -138,7 +139,7 @@ impl MediaRule {
             MediaRule::Crops => {
                 const ONE_CROP: u64 = 384;
                 const CROP: u64 = 768;
-                /// A header may claim anything. Nobody takes an image that is longer.
+                /// A header may claim any size. No provider accepts a longer image.
                 const LONGEST: u64 = 8_000;
                 let (width, height) = fit(width, height, LONGEST);
                 match width.max(height) {
@@ -162,7 +163,7 @@ impl MediaRule {
     }
 }
 
-/// Scaled down, where it is longer than `longest`, in its proportions.
+/// Scales an image down in its proportions, if it is longer than `longest`.
 fn fit(width: u64, height: u64, longest: u64) -> (u64, u64) {
     let long = width.max(height);
     let scaled = |side: u64| if long > longest { (side * longest).div_ceil(long) } else { side };

@@ -1,8 +1,8 @@
 //! Counts tokens.
 //!
-//! A [`CountTokens`] answers how many tokens a text costs. [`Exact`] runs the published byte-pair encodings;
-//! [`Estimate`] serves model families whose tokenizer is not public. [`counter_for_model`] chooses by a model's id, and
-//! [`limits_of_model`] says how many tokens it takes.
+//! A [`CountTokens`] returns the tokens of a text. [`Exact`] runs the published byte-pair encodings. [`Estimate`]
+//! serves model families without a public tokenizer. [`counter_for_model`] chooses one by a model's id, and
+//! [`limits_of_model`] returns the model's limits.
 
 mod bpe;
 mod estimate;
@@ -27,7 +27,7 @@ pub enum TextKind {
     Json,
     /// Output of a tool: logs, listings, code, search results.
     ToolOutput,
-    /// The id of a tool call, which some providers write out and others do not.
+    /// The id of a tool call, which only some providers write.
     Identifier,
 }
 
@@ -47,10 +47,10 @@ pub struct Overhead {
 }
 
 impl Overhead {
-    /// Nothing around any text.
+    /// No overhead.
     pub const NONE: Overhead = Overhead { message: 0, call: 0, result: 0, reasoning: 0, block: 0 };
 
-    /// Each of them changed by `change`.
+    /// Applies `change` to each number.
     #[must_use]
     pub fn map(self, change: impl Fn(usize) -> usize) -> Overhead {
         Overhead {
@@ -62,7 +62,7 @@ impl Overhead {
         }
     }
 
-    /// `message` tokens for each message and `block` for each block of any kind.
+    /// Returns `message` tokens for each message and `block` tokens for each block of any kind.
     pub const fn even(message: usize, block: usize) -> Overhead {
         Overhead { message, call: block, result: block, reasoning: block, block }
     }
@@ -71,21 +71,21 @@ impl Overhead {
 /// The accuracy of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
-    /// Token for token what the published tokenizer makes; nothing that is learned changes it.
+    /// Token for token as the published tokenizer. No report changes it.
     Exact,
-    /// Near to it; what providers report makes it better.
+    /// Approximate. The provider's reports improve it.
     Estimated,
 }
 
-/// Answers how many tokens a text costs.
+/// Returns the tokens of a text.
 ///
-/// An implementation is deterministic: the same text and kind give the same count on every machine. What a counter around
-/// another could forget to pass on has no default here.
+/// An implementation is deterministic: the same text and kind give the same count on every machine. A method that a
+/// wrapper could forget to pass on has no default here.
 pub trait CountTokens: Debug + Send + Sync {
-    /// Name for people: the encoding or the family.
+    /// Returns a name for people: the encoding or the family.
     fn name(&self) -> &str;
 
-    /// Number of tokens in `text`. O(length).
+    /// Returns the number of tokens in `text`. O(length).
     fn count(&self, text: &str, kind: TextKind) -> usize;
 
     /// True if `text` takes at most `limit` tokens. Stops reading once the answer is known.
@@ -93,12 +93,12 @@ pub trait CountTokens: Debug + Send + Sync {
         self.count(text, kind) <= limit
     }
 
-    /// The tokens of each message and block beside its text.
+    /// Returns the tokens of each message and block beside its text.
     fn overhead(&self) -> Overhead;
 
-    /// The accuracy of the counts.
+    /// Returns the accuracy of the counts.
     fn precision(&self) -> Precision;
 
-    /// The rule for images, documents, sound and film.
+    /// Returns the rule for images, documents, sound and video.
     fn media_rule(&self) -> MediaRule;
 }

@@ -1,10 +1,10 @@
-//! The demands of the provider behind a format, and its error when they are not met.
+//! The rules of a format's provider, and the provider's error if one is broken.
 
 use crate::invariants::Demand;
 use crate::wire::Format;
 
-/// The demands of the provider behind `format`, beside the rules that all share. Where they come from is said with each
-/// rule, in `invariants`.
+/// Returns the rules of the provider of `format`, beside the rules that all providers share. Each rule's source is in
+/// `invariants`.
 pub fn demands_of(format: Format) -> &'static [Demand] {
     match format {
         Format::Bedrock => &[
@@ -29,7 +29,7 @@ pub fn demands_of(format: Format) -> &'static [Demand] {
         Format::OpenAi | Format::OpenAiResponses | Format::AiSdk => {
             &[Demand::NothingBetween, Demand::NoEmptyMessage, Demand::NoOpenCallAtTheEnd]
         }
-        // A call may wait: the tools of ADK may take days.
+        // A call may stay open, because the tools of ADK may take days.
         Format::Gemini => &[
             Demand::FirstIsUsers,
             Demand::NoEmptyMessage,
@@ -41,7 +41,7 @@ pub fn demands_of(format: Format) -> &'static [Demand] {
     }
 }
 
-/// The demands that all of these formats share, for a conversation that may be of any of them.
+/// Returns the rules that all of these formats share, for a conversation that may be in any of them.
 pub fn shared_demands(formats: &[Format]) -> Vec<Demand> {
     let [first, rest @ ..] = formats else { return Vec::new() };
     let all = |demand: &Demand| rest.iter().all(|format| demands_of(*format).contains(demand));

@@ -12,13 +12,13 @@ pub use repair::{OpenCalls, Repair, Repaired, repair};
 use crate::invariants::{Demand, Pairs, Violation, violations, waiting_from, waits};
 use crate::message::{Conversation, Text};
 
-/// Returns the violations for which a provider with these demands would reject a conversation, sorted by message.
+/// Returns the violations for which a provider with these rules would reject a conversation, sorted by message.
 /// O(parts).
 pub fn validate<T: Text>(conversation: &Conversation<T>, demands: &[Demand]) -> Vec<Violation> {
     violations(conversation, &Pairs::of(conversation), demands)
 }
 
-/// The same for a conversation that may go on: without calls that may still be answered.
+/// Returns the same for a conversation that may continue: without calls that may still be answered.
 pub fn broken<T: Text>(conversation: &Conversation<T>, demands: &[Demand]) -> Vec<Violation> {
     let mut violations = validate(conversation, demands);
     if !violations.is_empty() {

@@ -1,4 +1,4 @@
-//! Brings calls and results together.
+//! Brings calls and their results together.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,11 +16,11 @@ const NO_RESULT: &str = "[ullage: this tool call was never answered]";
 /// The line before a result whose call is missing. It has the user's role, but is not a request.
 pub const LOST_CALL: &str = "[ullage: the result of a tool call that is no longer in this conversation]";
 
-/// Message and part.
+/// A message and a part of it.
 type PartOfMessage = (usize, usize);
 
 impl<T: Text> Repairer<'_, T> {
-    /// Gives ids of their own to calls that share one in a message, and to their results.
+    /// Gives new ids to calls that share one in a message, and to their results.
     pub(super) fn name_apart(&mut self) {
         let pairs = Pairs::of(self.conversation);
         if pairs.repeated().is_empty() {
@@ -35,7 +35,7 @@ impl<T: Text> Repairer<'_, T> {
             .collect();
         let mut renamed: HashMap<PartOfMessage, String, RandomState> = HashMap::default();
         let repeated: HashSet<PartOfMessage, RandomState> = pairs.repeated().iter().copied().collect();
-        // The first number that may be free, for each id: all below it are taken.
+        // For each id, the first number that may be free. All smaller ones are taken.
         let mut next: HashMap<&str, usize, RandomState> = HashMap::default();
         let conversation = self.conversation;
         for call in pairs.calls().iter().filter(|call| repeated.contains(&(call.message, call.part))) {
@@ -66,7 +66,7 @@ impl<T: Text> Repairer<'_, T> {
         }
     }
 
-    /// Gives results the names of the tools that they answer.
+    /// Gives each result the name of its call's tool.
     pub(super) fn name_tools(&mut self) {
         if !self.demanded(Demand::ResultsNameTheirTool) {
             return;
@@ -90,7 +90,8 @@ impl<T: Text> Repairer<'_, T> {
         }
     }
 
-    /// Puts every result right after its call, answers the calls that have none, and lets results without a call speak.
+    /// Puts every result right after its call, answers calls without a result, and turns results without a call into
+    /// words.
     pub(super) fn pair(&mut self, open: OpenCalls) {
         let mut messages = std::mem::take(&mut self.repaired_messages);
         let pairs = Pairs::of(self.conversation);
@@ -102,7 +103,7 @@ impl<T: Text> Repairer<'_, T> {
         for repaired in &mut messages {
             self.let_orphans_speak(repaired, &orphans);
         }
-        // After the orphans spoke: words after a call end its wait.
+        // After the results without a call became words, because words after a call end its wait.
         let last_word = messages.iter().rposition(|repaired| !self.only_answers(repaired)).unwrap_or(0);
         let last_speaker = messages.iter().rposition(|repaired| repaired.role != Role::System);
         let mut here: HashMap<PartOfMessage, Piece, RandomState> = HashMap::default();
@@ -112,7 +113,7 @@ impl<T: Text> Repairer<'_, T> {
             }
         }
 
-        // The results that the calls before wait for, in their order.
+        // The results of the previous calls, in order.
         let mut due: Vec<Piece> = Vec::new();
         let mut moved: HashSet<PartOfMessage, RandomState> = HashSet::default();
         for (index, mut repaired) in messages.into_iter().enumerate() {
@@ -185,7 +186,7 @@ impl<T: Text> Repairer<'_, T> {
         self.insert_due(&mut due);
     }
 
-    /// True if a message only answers calls, or is about to be dropped.
+    /// True if a message only answers calls, or will be removed.
     fn only_answers(&self, repaired: &RepairedMessage) -> bool {
         let is_result = |piece: &Piece| piece.is_result(self.conversation);
         repaired.role == Role::System
@@ -224,7 +225,7 @@ impl<T: Text> Repairer<'_, T> {
         repaired.pieces = pieces;
     }
 
-    /// Puts the results that are due into a message of their own, right after their calls.
+    /// Puts the due results into a message of their own, right after their calls.
     fn insert_due(&mut self, due: &mut Vec<Piece>) {
         if due.is_empty() {
             return;

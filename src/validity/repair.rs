@@ -1,8 +1,7 @@
 //! Finds the nearest history that a provider accepts.
 //!
-//! Nothing goes away that can stay: a call without a result gets one that says so, a result that comes late is put
-//! after its call, one without a call becomes words, and messages of one role in a row become one where roles must
-//! alternate.
+//! As much as possible is kept. A call without a result gets one that says so. A late result is moved after its call. A
+//! result without a call becomes words. Consecutive messages with the same role become one if roles must alternate.
 
 use super::working::{RepairedMessage, part_of};
 use crate::invariants::{Demand, first_accompanied, first_apart, is_blank};
@@ -14,38 +13,38 @@ use crate::wire::{Change, Piece};
 pub enum OpenCalls {
     /// The call gets a result that says that there is none.
     Answer,
-    /// It is removed.
+    /// The call is removed.
     Remove,
-    /// One that may still be answered stays unchanged; any other is answered.
+    /// A call that may still be answered stays unchanged. Any other call is answered.
     Wait,
 }
 
-/// One thing that was mended.
+/// A single repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
     /// The rule that was broken.
     pub rule: &'static str,
-    /// Index of the message as it came.
+    /// Index of the message in the original list.
     pub message: usize,
     /// The description of the repair.
     pub what: String,
 }
 
-/// A mended conversation.
+/// A repaired conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repaired {
-    /// The changes to the old history.
+    /// The changes to the original history.
     pub changes: Vec<Change<'static>>,
     /// The repairs, in the order of the messages; empty for a valid history.
     pub repairs: Vec<Repair>,
 }
 
-/// The end of a message that would otherwise end with reasoning.
+/// Appended to a message that would otherwise end with reasoning.
 const STOPPED: &str = "[ullage: the model stopped here]";
-/// The beginning of a conversation that would otherwise begin with the model.
+/// Put before a conversation that would otherwise begin with the model.
 const BEGINNING: &str = "[ullage: the conversation goes on here]";
 
-/// Mends a conversation until no rule is broken that all providers share, nor any of `demands`. O(parts).
+/// Repairs a conversation until it breaks no rule that all providers share, and none of `demands`. O(parts).
 pub fn repair<T: Text>(conversation: &Conversation<T>, demands: &[Demand], open: OpenCalls) -> Repaired {
     let mut mending = Repairer { conversation, demands, repaired_messages: Vec::new(), repairs: Vec::new() };
     mending.split_by_role();
@@ -84,7 +83,7 @@ impl<T: Text> Repairer<'_, T> {
         self.repairs.push(Repair { rule, message: message.unwrap_or_default(), what: what.into() });
     }
 
-    /// Calls and reasoning are the model's, results the user's: a message that mixes them becomes several.
+    /// Splits messages that mix roles: calls and reasoning are the model's, and results are the user's.
     fn split_by_role(&mut self) {
         for message in 0..self.conversation.messages.len() {
             let whole = RepairedMessage::of(self.conversation, message);
@@ -187,7 +186,7 @@ impl<T: Text> Repairer<'_, T> {
             }
             match joined.last_mut() {
                 Some(before) if before.role == repaired.role => {
-                    // One of the two gives its other fields: that which is pinned, or the first.
+                    // The pinned message gives its other fields, otherwise the first.
                     let is_pinned = |like: &usize| self.conversation.messages[*like].pin == Pin::Pinned;
                     if before.like.is_none_or(|like| !is_pinned(&like)) {
                         before.like = repaired.like.filter(is_pinned).or(before.like);
@@ -206,7 +205,7 @@ impl<T: Text> Repairer<'_, T> {
         self.repaired_messages = joined;
     }
 
-    /// Results that share an entry with something else get one of their own where the message is written.
+    /// Gives results that share an entry with other parts an entry of their own when the message is written.
     fn part_results(&mut self) {
         if !self.demanded(Demand::ResultsAlone) {
             return;
@@ -224,7 +223,7 @@ impl<T: Text> Repairer<'_, T> {
         }
     }
 
-    /// Results to parallel calls share an entry where the message is written.
+    /// Puts the results of parallel calls into one entry when the message is written.
     fn gather_results(&mut self) {
         if !self.demanded(Demand::ResultsTogether) {
             return;

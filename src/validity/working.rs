@@ -4,10 +4,10 @@ use crate::media::MediaKind;
 use crate::message::{Conversation, Item, Part, Role, Text};
 use crate::wire::{Change, Piece};
 
-/// A message while it is mended.
+/// A message during its repair.
 #[derive(Debug, Clone)]
 pub(super) struct RepairedMessage {
-    /// The message that it was.
+    /// The original message.
     pub(super) like: Option<usize>,
     pub(super) role: Role,
     pub(super) pieces: Vec<Piece>,
@@ -15,7 +15,7 @@ pub(super) struct RepairedMessage {
 }
 
 impl RepairedMessage {
-    /// The message as it is.
+    /// Returns the unchanged message.
     pub(super) fn of<T>(conversation: &Conversation<T>, message: usize) -> RepairedMessage {
         let content = &conversation.messages[message];
         let pieces = (0..content.parts.len()).map(|part| Piece::Part { message, part, id: None, tool: None }).collect();
@@ -26,7 +26,7 @@ impl RepairedMessage {
         RepairedMessage { like: None, role, pieces, changed: true }
     }
 
-    /// Keeps only some of the pieces.
+    /// Keeps only the pieces that match.
     pub(super) fn retain(&mut self, keep: impl Fn(&Piece) -> bool) {
         let before = self.pieces.len();
         self.pieces.retain(keep);
@@ -41,7 +41,7 @@ impl RepairedMessage {
     }
 }
 
-/// The part that a piece is.
+/// Returns the part of a piece.
 pub(super) fn part_of<'a, T>(conversation: &'a Conversation<T>, piece: &Piece) -> Option<&'a Part<T>> {
     match piece {
         Piece::Part { message, part, .. } => Some(&conversation.messages[*message].parts[*part]),
@@ -57,7 +57,7 @@ pub(super) fn place_of(piece: &Piece) -> Option<(usize, usize)> {
     }
 }
 
-/// The texts of a result without a call, for a text that takes its place; `None` where it has none.
+/// Returns the texts of a result without a call as one text; `None` if it has none.
 pub(super) fn words_of<T: Text>(part: &Part<T>) -> Option<String> {
     let Part::Result { items, .. } = part else { return None };
     let texts: Vec<&str> = items
@@ -73,7 +73,7 @@ pub(super) fn words_of<T: Text>(part: &Part<T>) -> Option<String> {
     if texts.is_empty() { None } else { Some(texts.join("\n")) }
 }
 
-/// The items of a result that are pictures.
+/// Returns the items of a result that are pictures.
 pub(super) fn pictures_of<T>(part: &Part<T>) -> Vec<usize> {
     let Part::Result { items, .. } = part else { return Vec::new() };
     let pictures = items.iter().enumerate().filter(|(_, item)| match item {

@@ -1,7 +1,7 @@
-//! Finds the view of a history among many.
+//! Finds the view that belongs to a history.
 //!
-//! A proxy serves many conversations, and nobody tells it which one a request belongs to. The index knows the histories that
-//! each view was asked about by their digests, so a history is found by its longest beginning that was seen before.
+//! A proxy serves many conversations, and is not told which one a request belongs to. The index has the digests of the
+//! histories that each view was asked about, so it finds a history by its longest known beginning.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,25 +10,25 @@ use super::Prefixes;
 /// Bytes of a digest in the index, with its place in two maps.
 const DIGEST_BYTES: usize = 64;
 
-/// Bytes of a view without messages and decisions, as measured by the growth of a process with 10,000 of them.
+/// Bytes of a view without messages and decisions. `benches/capacity.py` measures the growth of a process with 10,000.
 const VIEW_BYTES: usize = 512;
 
-/// The view of a beginning of a history.
+/// The view that knows a beginning of a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundView<V> {
     /// The number of the view in the index.
     pub number: u64,
     /// The view.
     pub view: V,
-    /// True if the history goes on from the last one that the view was asked about. Otherwise another branch of the
+    /// True if the history continues the last one that the view was asked about. Otherwise another branch of the
     /// conversation may have used the view since.
     pub is_last: bool,
 }
 
-/// Views that an index lets go of.
+/// Views that an index drops to free memory.
 #[derive(Debug, PartialEq, Eq)]
 pub struct DroppedViews<V> {
-    /// They stay in the index, and may let go of the messages that they hold on to.
+    /// These stay in the index, but may release their messages.
     pub released: Vec<V>,
     /// These views are no longer in the index.
     pub forgotten: Vec<V>,
@@ -37,13 +37,13 @@ pub struct DroppedViews<V> {
 #[derive(Debug)]
 struct IndexedView<V> {
     view: V,
-    /// Digests of the histories that it was asked about, oldest first.
+    /// Digests of the histories that the view was asked about, oldest first.
     histories: Vec<u128>,
-    /// Bytes of the messages that it holds on to; 0 once it is released.
+    /// Bytes of the messages that the view holds; 0 after it was released.
     held: usize,
-    /// Bytes of its decisions.
+    /// Bytes of the view's decisions.
     decided: usize,
-    /// The moment of its last use.
+    /// The time of its last use, as a counter.
     used: u64,
 }
 
@@ -59,23 +59,23 @@ pub struct Index<V> {
     limit: usize,
     bytes: usize,
     views: HashMap<u64, IndexedView<V>>,
-    /// The number of the view that was asked about a history, by the digest of the history.
+    /// The number of the view for each history, by the digest of the history.
     numbers: HashMap<u128, u64>,
-    /// The numbers of the views, the least recently used first.
+    /// The numbers of the views, least recently used first.
     order: BTreeMap<u64, u64>,
-    /// Those of them that hold on to messages.
+    /// The numbers of the views that hold messages.
     holding: BTreeMap<u64, u64>,
     now: u64,
 }
 
 impl<V: Clone> Index<V> {
-    /// An empty index. Views that hold on to more than `limit` bytes together are dropped, the least recently used first.
+    /// Returns an empty index. If the views together exceed `limit` bytes, the least recently used ones are dropped.
     pub fn new(limit: usize) -> Index<V> {
         let (views, numbers) = (HashMap::new(), HashMap::new());
         Index { limit, bytes: 0, views, numbers, order: BTreeMap::new(), holding: BTreeMap::new(), now: 0 }
     }
 
-    /// Number of views.
+    /// Returns the number of views.
     pub fn len(&self) -> usize {
         self.views.len()
     }
@@ -85,7 +85,7 @@ impl<V: Clone> Index<V> {
         self.views.is_empty()
     }
 
-    /// The view that was asked about the longest beginning of a history. One lookup for each message that is new.
+    /// Returns the view that knows the longest beginning of a history. One look-up for each new message.
     pub fn find(&self, prefixes: &Prefixes) -> Option<FoundView<V>> {
         let (prefix, number) = (1..=prefixes.len()).rev().find_map(|count| {
             let prefix = prefixes.at(count)?;
@@ -105,7 +105,7 @@ impl<V: Clone> Index<V> {
         self.now
     }
 
-    /// Notes that a view is asked about a history of `held` bytes. `decided` are the bytes of its decisions.
+    /// Notes that a view was asked about a history of `held` bytes. `decided` is the size of its decisions.
     pub fn note(&mut self, number: u64, prefixes: &Prefixes, held: usize, decided: usize) -> DroppedViews<V> {
         if let Some(indexed) = self.views.get_mut(&number) {
             self.bytes -= indexed.bytes();
@@ -126,7 +126,7 @@ impl<V: Clone> Index<V> {
         self.shrink()
     }
 
-    /// If there are too many bytes, all views but the newest release their messages; then views are dropped.
+    /// If there are too many bytes, all views but the newest release their messages. Then views are dropped.
     fn shrink(&mut self) -> DroppedViews<V> {
         let mut dropped = DroppedViews { released: Vec::new(), forgotten: Vec::new() };
         while self.bytes > self.limit && self.holding.len() > 1 {
@@ -142,7 +142,7 @@ impl<V: Clone> Index<V> {
             self.bytes -= indexed.bytes();
             self.holding.remove(&indexed.used);
             for history in &indexed.histories {
-                // A branch may have been asked about the same history since.
+                // Another branch may have taken over the same history.
                 if self.numbers.get(history) == Some(&number) {
                     self.numbers.remove(history);
                 }

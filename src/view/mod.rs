@@ -1,10 +1,10 @@
-//! The part of a growing conversation that a model sees.
+//! The messages that a model sees of a growing conversation.
 //!
 //! A host does not compact a list once. It asks again and again about a history that grows, that is rebuilt for each
 //! request, edited, rewound and branched. A [`View`] remembers the result of each compaction as [`Piece`]s of the
 //! history: ranges that stay unchanged, and blocks that are replaced. A digest of the history up to the end of a block
-//! identifies the block. So a compaction serves every history that begins with the messages that it was made of, and
-//! its first blocks serve every history that begins with the messages of those.
+//! identifies the block. So a compaction applies to every history that begins with the messages that it was made of,
+//! and its first blocks apply to every history that begins with their messages.
 //!
 //! Nothing here depends on time, threads or the order of requests with other budgets: [`View::request`] is a function
 //! of the history, the budget, and the results of the compactions for that budget.
@@ -24,44 +24,44 @@ pub use pieces::{Piece, Prefixes, ShownMessage};
 pub use state::{State, not_a_state, of_another};
 pub use units::{Output, Unit, Units};
 
-/// Compactions that are kept for a budget. After a rewind, or in another branch, an older one may be the right one.
-/// Hosts rarely go back over more; older histories are compacted again.
+/// Number of compactions kept for a budget. After a rewind, or in another branch, an older one may apply. Hosts rarely
+/// go back further; older histories are compacted again.
 const COMPACTIONS: usize = 4;
 
-/// Budgets whose compactions are kept. A host has one budget for each model. The least recently used one is forgotten.
+/// Number of budgets whose compactions are kept. A host has one for each model. The least recently used one is dropped.
 const BUDGETS: usize = 16;
 
-/// The number of entries by which a history is recognized: this many of the newest, because hosts cut old ones off, and
-/// as many of the others, spread evenly.
+/// Number of entries that identify a history: this many of the newest, because hosts remove old ones, and as many of
+/// the others, spread evenly.
 const LANDMARKS: usize = 16;
 
-/// The target after a refused request, as a share of its tokens: after the first refusal in a row, the second, and so
-/// on. The provider's count is higher than ours by an unknown share, or its window is smaller than stated. The fifth
+/// The target after a refused request, as a share of its tokens, for the first refusal in a row, the second, and so on.
+/// The provider's count is higher than ours by an unknown share, or its window is smaller than stated. The fifth
 /// attempt is less than a hundredth of the request.
 const AFTER_REFUSALS: [f64; 5] = [0.7, 0.5, 0.3, 0.2, 0.2];
 
-/// Budgets that differ by less than this factor may share compactions: hosts work out their budgets from prompts whose
-/// length varies a little from request to request.
+/// Budgets that differ by less than this factor may share compactions, because hosts compute budgets from prompts whose
+/// length varies a little.
 const NEAR: f64 = 1.25;
 
 /// The result of a compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compaction<M> {
-    /// Oldest first. The history itself follows the last piece.
+    /// The pieces, oldest first. The rest of the history follows the last one.
     pub pieces: Vec<Piece<M>>,
-    /// Tokens of the whole request, before any scale; 0 if unknown.
+    /// Unscaled tokens of the whole request; 0 if unknown.
     pub left: usize,
-    /// Entry of the last request of a person. The pieces show it, if only in part.
+    /// Entry of the last request of a person. The pieces show it, at least in part.
     pub asked: Option<usize>,
 }
 
-/// The pieces that replace a history.
+/// The pieces that show a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request<M> {
-    /// The pieces, and what is known of them.
+    /// The pieces, with their size and the last request.
     pub compaction: Compaction<M>,
-    /// True if blocks were left out because they would hide the newest messages. Remember such a request with
-    /// [`View::compacted`]: those blocks would be shown again when the history grows.
+    /// True if blocks were left out because they would hide the newest messages. Such a request must be remembered with
+    /// [`View::compacted`], because those blocks would be shown again when the history grows.
     pub is_cut: bool,
 }
 
@@ -71,40 +71,40 @@ impl<M> Default for Request<M> {
     }
 }
 
-/// A compaction, and the history that it was made of.
+/// A compaction, and the history that it was made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct KnownCompaction<M> {
     compaction: Compaction<M>,
-    /// Entries of the history.
+    /// Number of entries of the history.
     entries: usize,
-    /// Its digest.
+    /// Digest of the history.
     prefix: u128,
 }
 
-/// True if two budgets have the same compactions. Budgets are put into classes, so the answer does not depend on which
-/// of them was asked for first.
+/// True if two budgets share their compactions. Budgets are put into classes, so the answer does not depend on which
+/// one was used first.
 pub fn share_compactions(one: Option<usize>, other: Option<usize>) -> bool {
     #[allow(clippy::cast_precision_loss)] // The class of an astronomical budget may be the next one.
     let class = |budget: usize| (budget.max(1) as f64).log(NEAR).floor();
     one.map(class) == other.map(class)
 }
 
-/// The compactions for one class of budgets, the newest last.
+/// The compactions for one class of budgets, newest last.
 #[derive(Debug, Clone)]
 struct Track<M> {
-    /// The budget that the host gave; `None` for what the policy's window leaves.
+    /// The host's budget; `None` for the room that the policy's window leaves.
     budget: Option<usize>,
     compactions: VecDeque<Arc<KnownCompaction<M>>>,
 }
 
-/// The part of a growing history that a model sees. `M` is a message of the host that is not in the history.
+/// The messages that a model sees of a growing history. `M` is a message of the host that is not in the history.
 #[derive(Debug, Clone)]
 pub struct View<M> {
-    /// The most recently used one is the last.
+    /// The tracks, most recently used last.
     tracks: Vec<Track<M>>,
-    /// Some entries of the history, to distinguish it from another.
+    /// Some entries of the history, to distinguish it from others.
     landmarks: Vec<EntryDigest>,
-    /// The most tokens that the messages may take, after a provider refused more.
+    /// The most tokens for the messages, after a provider refused more.
     ceiling: Option<usize>,
     refusals: usize,
 }
@@ -116,13 +116,13 @@ impl<M> Default for View<M> {
 }
 
 impl<M: Clone> View<M> {
-    /// The pieces that stand for a history with these prefixes, for a budget. The last piece may end before the history
-    /// does. `asked` is the entry of the last request of a person. O(pieces).
+    /// Returns the pieces that show a history with these prefixes, for a budget. The last piece may end before the
+    /// history does. `asked` is the entry of the last request of a person. O(pieces).
     pub fn request(&self, budget: Option<usize>, prefixes: &Prefixes, asked: Option<usize>) -> Request<M> {
         let track = self.tracks.iter().find(|track| share_compactions(track.budget, budget));
         let known = track.into_iter().flat_map(|track| track.compactions.iter().rev());
         // The newest compaction of the longest beginning of this history. Without one, the longest beginning of a
-        // compaction: a request of this history must not change because another branch was compacted since.
+        // compaction, because a request of this history must not change when another branch is compacted.
         let rank = |known: &&Arc<KnownCompaction<M>>| {
             (known.is_beginning_of(prefixes).then_some(known.entries), end(known.serving(prefixes)))
         };
@@ -136,12 +136,12 @@ impl<M: Clone> View<M> {
         Request { compaction, is_cut: pieces.len() < serving.len() }
     }
 
-    /// True if the view was made of another history: this one contains none of the messages that are known of that one.
+    /// True if the view belongs to another history: this one contains none of the entries that identify that one.
     pub fn is_of_another(&self, prefixes: &Prefixes) -> bool {
         !self.landmarks.is_empty() && !self.landmarks.iter().any(|landmark| prefixes.entries().contains(landmark))
     }
 
-    /// Notes the history of the next requests.
+    /// Sets the history of the next requests.
     pub fn update(&mut self, prefixes: &Prefixes) {
         if !self.landmarks.is_empty() {
             self.follow(prefixes);
@@ -167,7 +167,7 @@ impl<M: Clone> View<M> {
         let at = self.tracks.iter().position(|track| share_compactions(track.budget, budget));
         let mut track = at.map_or_else(|| Track { budget, compactions: VecDeque::new() }, |at| self.tracks.remove(at));
         let pieces = until_last_block(compaction.pieces);
-        // A compaction of the same entries replaces the earlier one, because a branch has other prefixes.
+        // A compaction of the same entries replaces the earlier one. Another branch has other prefixes.
         let (entries, prefix) = (prefixes.len(), prefixes.last());
         let is_same = |other: &Arc<KnownCompaction<M>>| {
             (other.entries, other.prefix) == (entries, prefix) || ends_alike(&other.compaction.pieces, &pieces)
@@ -186,12 +186,12 @@ impl<M: Clone> View<M> {
         forgotten
     }
 
-    /// The most tokens that the messages may take, after a provider refused more.
+    /// Returns the most tokens for the messages, after a provider refused more.
     pub fn ceiling(&self) -> Option<usize> {
         self.ceiling
     }
 
-    /// Sets the most tokens that the messages may take.
+    /// Sets the most tokens for the messages.
     pub fn set_ceiling(&mut self, ceiling: Option<usize>) {
         self.ceiling = ceiling;
     }
@@ -204,21 +204,21 @@ impl<M: Clone> View<M> {
         self.ceiling = Some(self.ceiling.map_or(ceiling, |other| other.min(ceiling)));
     }
 
-    /// Notes that a provider answered: the next refusal is the first in a row. The ceiling stays.
+    /// Notes that a provider answered. The next refusal is then the first in a row. The ceiling stays.
     pub fn answered(&mut self) {
         self.refusals = 0;
     }
 }
 
 impl<M> KnownCompaction<M> {
-    /// True if a history goes on from that of the compaction.
+    /// True if a history continues the compaction's history.
     fn is_beginning_of(&self, prefixes: &Prefixes) -> bool {
         prefixes.at(self.entries) == Some(self.prefix)
     }
 
-    /// The first pieces that serve a history: all of them where it goes on from that of the compaction, otherwise those
-    /// up to the last block that stands for what it begins with. Text put between two entries belongs to the later one,
-    /// so it does not serve by itself.
+    /// Returns the first pieces that apply to a history: all of them if it continues the compaction's history,
+    /// otherwise those up to the last block whose entries the history begins with. Text inserted between two entries
+    /// belongs to the later one, so it does not apply by itself.
     fn serving(&self, prefixes: &Prefixes) -> &[Piece<M>] {
         let pieces = &self.compaction.pieces;
         if self.is_beginning_of(prefixes) {
@@ -233,8 +233,8 @@ impl<M> KnownCompaction<M> {
         &pieces[..pieces.iter().rposition(serves).map_or(0, |last| last + 1)]
     }
 
-    /// The first of these pieces, up to the one that would hide the newest entry of a history or its last request.
-    /// After a rewind those may be entries that the compaction removed.
+    /// Returns the first of these pieces, up to the one that would hide the newest entry of a history or its last
+    /// request. After a rewind those may be entries that the compaction removed.
     fn showing<'a>(&self, pieces: &'a [Piece<M>], prefixes: &Prefixes, asked: Option<usize>) -> &'a [Piece<M>] {
         let newest = prefixes.len().checked_sub(1);
         let asked = asked.filter(|_| asked != self.compaction.asked);
@@ -249,7 +249,7 @@ fn end<M>(pieces: &[Piece<M>]) -> usize {
     pieces.last().map_or(0, |piece| piece.entries().end)
 }
 
-/// Without what is unchanged at the end: that goes on in the history.
+/// Removes unchanged entries at the end, because they continue in the history.
 fn until_last_block<M>(mut pieces: Vec<Piece<M>>) -> Vec<Piece<M>> {
     let last = pieces.iter().rposition(|piece| matches!(piece, Piece::Block { .. }));
     pieces.truncate(last.map_or(0, |last| last + 1));

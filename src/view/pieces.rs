@@ -1,21 +1,21 @@
-//! The pieces that make up a view of a history.
+//! The pieces of a view of a history.
 
 use std::ops::Range;
 
 use crate::ledger::EntryDigest;
 
-/// A piece of the model's view, and the entries of the history that it replaces.
+/// A piece of a view, and the entries of the history that it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece<M> {
-    /// These entries, as they are.
+    /// These entries, unchanged.
     Same(Range<usize>),
-    /// Something else.
+    /// Other messages.
     Block {
-        /// The entries. Empty for what was put between two of them.
+        /// The replaced entries; empty if the messages were inserted.
         stands_for: Range<usize>,
         /// The messages that replace them, in order; empty if they are removed.
         shows: Vec<ShownMessage<M>>,
-        /// Digest of the history up to their end. The piece replaces no other entries.
+        /// Digest of the history up to the end of those entries. The piece applies only to them.
         prefix: u128,
     },
 }
@@ -23,14 +23,14 @@ pub enum Piece<M> {
 /// A message that a model sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShownMessage<M> {
-    /// An entry of the history, as it is.
+    /// An entry of the history, unchanged.
     Entry(usize),
     /// A message that is not in the history.
     Made(M),
 }
 
 impl<M> Piece<M> {
-    /// The entries of the history that it replaces.
+    /// Returns the entries of the history that it replaces.
     pub fn entries(&self) -> &Range<usize> {
         match self {
             Piece::Same(entries) | Piece::Block { stands_for: entries, .. } => entries,
@@ -38,7 +38,7 @@ impl<M> Piece<M> {
     }
 }
 
-/// Adds a piece after others. Entries in a row that are unchanged make one piece.
+/// Appends a piece. Consecutive unchanged entries become one piece.
 pub(super) fn push<M>(pieces: &mut Vec<Piece<M>>, piece: Piece<M>) {
     match (pieces.last_mut(), piece) {
         (Some(Piece::Same(last)), Piece::Same(next)) if last.end == next.start => last.end = next.end,
@@ -47,7 +47,7 @@ pub(super) fn push<M>(pieces: &mut Vec<Piece<M>>, piece: Piece<M>) {
     }
 }
 
-/// Digests of the entries of a history, and of its beginnings: of its first entry, of the first two, and so on.
+/// Digests of a history's entries and beginnings: of its first entry, of the first two, and so on.
 #[derive(Debug, Clone, Default)]
 pub struct Prefixes {
     entries: Vec<EntryDigest>,
@@ -55,14 +55,14 @@ pub struct Prefixes {
 }
 
 impl Prefixes {
-    /// Those of a history with these entries.
+    /// Returns the prefixes of a history with these entries.
     pub fn of(entries: Vec<EntryDigest>) -> Prefixes {
         let mut prefixes = Prefixes::default();
         prefixes.extend(entries);
         prefixes
     }
 
-    /// Adds entries at the end of the history.
+    /// Appends entries to the history.
     pub fn extend(&mut self, entries: Vec<EntryDigest>) {
         let mut last = self.last();
         self.prefixes.extend(entries.iter().map(|entry| {
@@ -72,7 +72,7 @@ impl Prefixes {
         self.entries.extend(entries);
     }
 
-    /// The digest of the first `count` entries; `None` where there are fewer. That of none is 0.
+    /// Returns the digest of the first `count` entries; `None` if there are fewer. The digest of no entries is 0.
     pub fn at(&self, count: usize) -> Option<u128> {
         match count {
             0 => Some(0),
@@ -80,17 +80,17 @@ impl Prefixes {
         }
     }
 
-    /// The digest of the whole history.
+    /// Returns the digest of the whole history.
     pub fn last(&self) -> u128 {
         self.prefixes.last().copied().unwrap_or_default()
     }
 
-    /// The digest of each entry.
+    /// Returns the digest of each entry.
     pub fn entries(&self) -> &[EntryDigest] {
         &self.entries
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }

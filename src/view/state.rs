@@ -1,4 +1,4 @@
-//! A view as data, so that another process sends the same bytes.
+//! A view as data, from which another process sends the same bytes.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,17 +11,17 @@ use super::{BUDGETS, COMPACTIONS, Compaction, KnownCompaction, Track, View};
 use crate::error::{Error, Result};
 use crate::ledger::EntryDigest;
 
-/// The form of the data. Another one is not read.
+/// The version of the data. Other versions are refused.
 const VERSION: u32 = 1;
 
-/// A view as data. Messages that are not in the history are named by their places in a list beside it.
+/// A view as data. Messages that are not in the history are indices in a separate list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
     version: u32,
     landmarks: Vec<String>,
     ceiling: Option<usize>,
-    /// Refusals in a row.
+    /// Number of refusals in a row.
     #[serde(default)]
     refusals: usize,
     budgets: Vec<BudgetState>,
@@ -37,7 +37,7 @@ struct BudgetState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CompactionState {
-    /// Entries of the history that it was made of, and their digest.
+    /// The number of history entries that it was made for, and their digest.
     of: (usize, String),
     left: usize,
     asked: Option<usize>,
@@ -64,7 +64,8 @@ enum ShownState {
 }
 
 impl<M> View<M> {
-    /// The view as data. `place` gives a message that is not in the history its place in a list of the caller's.
+    /// Returns the view as data. `place` returns the index, in a list of the caller, of a message that is not in the
+    /// history.
     pub fn state(&self, mut place: impl FnMut(&M) -> usize) -> State {
         let mut shown = |shown: &ShownMessage<M>| match shown {
             ShownMessage::Entry(entry) => ShownState::Entry(*entry),

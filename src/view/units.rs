@@ -1,4 +1,4 @@
-//! A request under construction: its messages, and the entries of the history that each replaces.
+//! A request under construction: its messages, and the history entries that each replaces.
 
 use std::ops::Range;
 
@@ -7,25 +7,25 @@ use super::pieces::{Piece, Prefixes, ShownMessage, push};
 /// Messages of a request that together replace some entries of the history.
 #[derive(Debug, Clone)]
 pub struct Unit<M> {
-    /// The entries; empty for what is in no history, such as a reminder for this request alone.
+    /// The entries; empty for a message that is in no history, such as a reminder for this request only.
     pub stands_for: Range<usize>,
     /// The messages that the model sees in their place.
     pub shows: Vec<ShownMessage<M>>,
-    /// The pieces to remember for the next request, if nothing in them changes: those that they were made of. A repair is made
-    /// again in each request, because an answer may have arrived.
+    /// The pieces to remember for the next request: those from which the messages were made. A repair is made again in
+    /// each request, because an answer may have arrived.
     remembered: Vec<Piece<M>>,
-    /// True if the next request will not contain some of it.
+    /// True if a part of it is not in the next request.
     pub is_transient: bool,
-    /// True if a repair made it what it is.
+    /// True if a repair changed it.
     is_repaired: bool,
 }
 
-/// A message that came of rewriting a request.
+/// A message of a rewritten request.
 #[derive(Debug, Clone)]
 pub struct Output<M> {
-    /// The messages that it was made of, as places in the request; empty for one that was inserted.
+    /// The messages from which it was made, as places in the request; empty for an inserted message.
     pub of: Range<usize>,
-    /// The message; `None` where it is the one message of `of`, unchanged.
+    /// The message; `None` if it is the single message of `of`, unchanged.
     pub made: Option<M>,
 }
 
@@ -34,8 +34,8 @@ pub struct Output<M> {
 pub struct Units<M>(Vec<Unit<M>>);
 
 impl<M: Clone> Units<M> {
-    /// A request for a history of so many entries, of which these pieces stand for the first. `transient` are messages
-    /// that are in no history, each with the number of entries before it, in order. O(entries).
+    /// Returns a request for a history of this many entries, the first of which these pieces show. `transient` are
+    /// messages that are in no history, each with the number of entries before it, in order. O(entries).
     pub fn of(pieces: Vec<Piece<M>>, entries: usize, transient: Vec<(usize, M)>) -> Units<M> {
         let mut units = Vec::with_capacity(entries);
         let mut transient = transient.into_iter().peekable();
@@ -91,23 +91,23 @@ impl<M: Clone> Units<M> {
         Units(units)
     }
 
-    /// The units, in order.
+    /// Returns the units, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Unit<M>> {
         self.0.iter()
     }
 
-    /// The messages of the request, in order.
+    /// Returns the messages of the request, in order.
     pub fn shown(&self) -> impl Iterator<Item = &ShownMessage<M>> {
         self.0.iter().flat_map(|unit| &unit.shows)
     }
 
-    /// The number of messages up to the last one that a repair has changed or removed. O(units).
+    /// Returns the number of messages up to the last one that a repair changed or removed. O(units).
     pub fn repaired_end(&self) -> usize {
         let last = self.0.iter().rposition(|unit| unit.is_repaired);
         last.map_or(0, |last| self.0[..=last].iter().map(|unit| unit.shows.len()).sum())
     }
 
-    /// The request after a repair: what is remembered of it stays unchanged. O(messages).
+    /// Returns the request after a repair. The pieces to remember stay the same. O(messages).
     #[must_use]
     pub fn repaired(&self, outputs: Vec<Output<M>>) -> Units<M> {
         self.rewritten(outputs, |units, now| {
@@ -116,7 +116,7 @@ impl<M: Clone> Units<M> {
         })
     }
 
-    /// The request after a compaction, which is remembered by what is there now. O(messages).
+    /// Returns the request after a compaction, with its present messages as the pieces to remember. O(messages).
     #[must_use]
     pub fn compacted(&self, outputs: Vec<Output<M>>, prefixes: &Prefixes) -> Units<M> {
         self.rewritten(outputs, |units, now| {
@@ -125,7 +125,7 @@ impl<M: Clone> Units<M> {
                 Some(prefix) if !now.is_transient => {
                     now.remembered = vec![Piece::Block { stands_for, shows: now.shows.clone(), prefix }];
                 }
-                // Content that the next request will not contain is decided again there.
+                // Content that is not in the next request is decided again there.
                 _ => {
                     now.is_repaired = units.iter().any(|unit| unit.is_repaired);
                     now.remembered = units.iter().flat_map(|unit| unit.remembered.clone()).collect();
@@ -141,13 +141,13 @@ impl<M: Clone> Units<M> {
         pieces
     }
 
-    /// The units of rewritten messages. Units that nothing happened to stay; those that became one message, or changed
-    /// places, are one unit; units that went away belong to the changed one before them, which has the note about them, or
-    /// to that after. `remember` gets the old units and the one that they became.
+    /// Returns the units of rewritten messages. Unchanged units stay. Units that became one message, or changed places,
+    /// become one unit. Removed units belong to the changed unit before them, which has the note about them, or else to
+    /// the one after. `remember` gets the old units and the new one.
     fn rewritten(&self, outputs: Vec<Output<M>>, remember: impl Fn(&[Unit<M>], &mut Unit<M>)) -> Units<M> {
         let shown: Vec<(usize, &ShownMessage<M>)> =
             self.0.iter().enumerate().flat_map(|(unit, of)| of.shows.iter().map(move |shown| (unit, shown))).collect();
-        // The units that each output was made of.
+        // The units from which each output was made.
         let outputs: Vec<(Range<usize>, bool, ShownMessage<M>)> = outputs
             .into_iter()
             .map(|output| {
@@ -161,7 +161,7 @@ impl<M: Clone> Units<M> {
                 (units, is_same, message)
             })
             .collect();
-        // The first unit of any later output.
+        // The first unit of all later outputs.
         let mut later = vec![self.0.len(); outputs.len() + 1];
         for (index, (units, ..)) in outputs.iter().enumerate().rev() {
             later[index] = if units.is_empty() { later[index + 1] } else { later[index + 1].min(units.start) };
@@ -202,7 +202,7 @@ impl<M: Clone> Units<M> {
     }
 }
 
-/// Outputs in a row, and the units that they were made of.
+/// Consecutive outputs, and the units from which they were made.
 struct UnitGroup<M> {
     units: Range<usize>,
     shows: Vec<ShownMessage<M>>,
@@ -210,12 +210,12 @@ struct UnitGroup<M> {
 }
 
 impl<M: Clone> UnitGroup<M> {
-    /// `end` is the first unit after all that were used so far.
+    /// Groups the outputs. `end` is the first unit after all units used so far.
     fn of(outputs: &[(Range<usize>, bool, ShownMessage<M>)], end: usize, all: &[Unit<M>]) -> UnitGroup<M> {
         let start = outputs.iter().filter(|(units, ..)| !units.is_empty()).map(|(units, ..)| units.start).min();
         let units = start.map_or(end..end, |start| start..end);
         let shows: Vec<ShownMessage<M>> = outputs.iter().map(|(.., shown)| shown.clone()).collect();
-        // All that one unit shows, in its order.
+        // All messages of one unit, in order.
         let is_same = units.len() == 1
             && outputs.iter().all(|(_, is_same, _)| *is_same)
             && all[units.start].shows.len() == shows.len()
@@ -224,7 +224,7 @@ impl<M: Clone> UnitGroup<M> {
     }
 }
 
-/// Gives every unit between two groups, of which nothing is shown any more, to one of them, or makes a group of them.
+/// Assigns every unit between two groups, none of which is shown any more, to one of them, or to a new group.
 fn close_gaps<M>(groups: Vec<UnitGroup<M>>, all: &[Unit<M>]) -> Vec<UnitGroup<M>> {
     let mut closed: Vec<UnitGroup<M>> = Vec::with_capacity(groups.len());
     let mut next = 0;
@@ -232,7 +232,7 @@ fn close_gaps<M>(groups: Vec<UnitGroup<M>>, all: &[Unit<M>]) -> Vec<UnitGroup<M>
     for mut group in groups.into_iter().chain(std::iter::once(behind)) {
         let gap = next..group.units.start.max(next);
         if all[gap.clone()].iter().all(|unit| unit.shows.is_empty()) {
-            // Nothing was shown of them before.
+            // These units showed nothing before.
             closed.extend(gap.map(|unit| UnitGroup { units: unit..unit + 1, shows: Vec::new(), is_same: true }));
         } else {
             match closed.last_mut() {

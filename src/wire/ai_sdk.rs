@@ -1,9 +1,9 @@
-//! Model messages of the AI SDK, and the core messages that they were called before its version 5.
+//! Messages of the AI SDK: model messages, called core messages before version 5.
 //!
-//! A message is `{role, content}`, its content a string or a list of parts with a `type`; results are messages of the role
-//! `tool` (<https://ai-sdk.dev/docs/reference/ai-sdk-core/model-message>). Version 4 had other names for the fields of calls
-//! and results (<https://ai-sdk.dev/v4/docs/reference/ai-sdk-core/core-message>). Hosts write a result as a plain string
-//! too, with the id beside it.
+//! A message is `{role, content}`. Its content is a string or a list of parts with a `type`, and results are messages
+//! with the role `tool` (<https://ai-sdk.dev/docs/reference/ai-sdk-core/model-message>). Version 4 had other names for
+//! the fields of calls and results (<https://ai-sdk.dev/v4/docs/reference/ai-sdk-core/core-message>). Some hosts write
+//! a result as a plain string, with the id beside it.
 
 mod result;
 pub(super) mod write;
@@ -25,7 +25,7 @@ use crate::error::Result;
 use crate::media::MediaKind;
 use crate::message::{Document, Part, Role, Signature, Tie};
 
-/// The role of the messages that hold results.
+/// The role of messages with results.
 const TOOL: &str = "tool";
 
 const ROLES: [(&str, Role); 4] =
@@ -76,9 +76,9 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     Ok(Entry { role, parts, pin, joins, ties })
 }
 
-/// Returns the tie of a part that is kept whole: a call of a tool that the provider runs and its result, which may come
-/// in a later message (<https://github.com/vercel/ai/pull/11262>), a request for a person's approval of a call and the
-/// answer to it (<https://ai-sdk.dev/docs/agents/tool-approvals>).
+/// Returns the tie of a part that is kept whole: a call of a tool that the provider runs, and its result, which may
+/// come in a later message (<https://github.com/vercel/ai/pull/11262>); or a request for a person's approval of a call,
+/// and the answer (<https://ai-sdk.dev/docs/agents/tool-approvals>).
 fn tie_of<N: Node>(part: &N, name: Option<&str>) -> Option<Tie<N::Text>> {
     let call = || field(part, Key::ToolCallIdCamel);
     let request = || field(part, Key::ApprovalId);
@@ -91,16 +91,16 @@ fn tie_of<N: Node>(part: &N, name: Option<&str>) -> Option<Tie<N::Text>> {
     }
 }
 
-/// True if a part has the id of an item that OpenAI has stored. The AI SDK sends it instead of the part, and OpenAI refuses it
-/// where its reasoning is gone: "pruning reasoning (e.g. `pruneMessages({ reasoning: 'all' })`) caused follow-up requests to
-/// fail" until 2.0.135 of its provider (<https://github.com/vercel/ai/releases/tag/@ai-sdk/openai@2.0.135>). Calls keep their
-/// reasoning anyway.
+/// True if a part has the id of an item that OpenAI has stored. The AI SDK sends the id instead of the part, and OpenAI
+/// refuses it without its reasoning: "pruning reasoning (e.g. `pruneMessages({ reasoning: 'all' })`) caused follow-up
+/// requests to fail" until 2.0.135 of its provider
+/// (<https://github.com/vercel/ai/releases/tag/@ai-sdk/openai@2.0.135>). Calls keep their reasoning anyway.
 fn is_stored_with_reasoning<N: Node>(part: &N, known: &Part<N::Text>) -> Result<bool> {
     if !matches!(known, Part::Text(_) | Part::Media(_) | Part::Document(_)) {
         return Ok(false);
     }
     for options in [Key::ProviderOptions, Key::ProviderMetadata].into_iter().filter_map(|key| part.present(key)) {
-        // Below the name of a provider, which may be any.
+        // Below the name of any provider.
         if options.rendered()?.contains("\"itemId\":") {
             return Ok(true);
         }
@@ -112,12 +112,12 @@ fn is_tool<N: Node>(entry: &N) -> bool {
     field(entry, Key::Role).is_some_and(|role| &*role == TOOL)
 }
 
-/// True if the whole message is one result, which has its id beside the content, if anywhere.
+/// True if the whole message is one result, with its id beside the content, if it has one.
 fn is_plain_result<N: Node>(entry: &N) -> bool {
     is_tool(entry) && is_one_result(entry, entry.present(Key::Content).as_ref())
 }
 
-/// The same, of a message of the role `tool`.
+/// The same check for a message with the role `tool`.
 fn is_one_result<N: Node>(entry: &N, content: Option<&N>) -> bool {
     content.is_none_or(|content| content.kind() != Kind::List) || id_beside(entry).is_some()
 }
@@ -135,12 +135,12 @@ fn is_a<N: Node>(part: &N, name: &str) -> bool {
     field(part, Key::Type).is_some_and(|found| &*found == name)
 }
 
-/// True if a call is of a tool that the provider runs, so that no result is asked of the host.
+/// True if the provider runs the tool of a call, so the host need not answer it.
 fn runs_at_provider<N: Node>(call: &N) -> bool {
     call.get(Key::ProviderExecuted).is_some_and(|flag| flag.is_true())
 }
 
-/// Keeps the calls whole that their own message answers: they too were run by the provider, and go back as they came.
+/// Keeps calls whole that are answered in their own message. The provider ran them too, and gets them back unchanged.
 fn keep_answered<N: Node>(content: &N, parts: &mut [Part<N::Text>], ties: &[(usize, Tie<N::Text>)]) -> Result<()> {
     let ends = ties.iter().filter_map(|(_, tie)| if let Tie::Ends(id) = tie { Some(&**id) } else { None });
     let answered: HashSet<&str, RandomState> = ends.collect();
@@ -184,18 +184,18 @@ fn read_part<N: Node>(part: &N, name: Option<&str>, index: usize) -> Result<Part
     known.map_or_else(|| unknown_block(part, Format::AiSdk, index), Ok)
 }
 
-/// Reasoning; what the provider needs to take it back, a signature among others, lies in its options.
+/// Reads reasoning. Its options have what the provider needs to accept it again, such as a signature.
 fn read_reasoning<N: Node>(part: &N) -> Result<Option<Part<N::Text>>> {
     let Some(text) = field(part, Key::Text) else { return Ok(None) };
     for options in [Key::ProviderOptions, Key::ProviderMetadata].into_iter().filter_map(|key| part.present(key)) {
         let options = options.rendered()?;
         if !matches!(&*options, "{}" | "[]" | "\"\"") {
-            // Redacted reasoning has nothing else.
+            // Redacted reasoning has only options.
             let text = if text.is_empty() { options } else { text };
             return Ok(Some(Part::Reasoning { text, signature: Signature::Signed }));
         }
     }
-    // Version 4 has the signature in the part.
+    // In version 4 the signature is in the part.
     Ok(Some(Part::Reasoning { text, signature: signed_by(part.present(Key::Signature)) }))
 }
 
@@ -204,7 +204,7 @@ fn media_kind<N: Node>(part: &N) -> Option<MediaKind> {
     media::kind_of(&field(part, Key::MediaType).or_else(|| field(part, Key::MimeType))?)
 }
 
-/// A file; version 7 may have its text instead of its bytes.
+/// Reads a file. Version 7 may have its text instead of its bytes.
 fn read_file<N: Node>(part: &N, data: Option<N>) -> Document<N::Text> {
     let name = field(part, Key::Filename);
     match data.as_ref().and_then(|data| field(data, Key::Text)) {

@@ -1,7 +1,7 @@
 //! Anthropic Messages.
 //!
-//! A message is `{role, content}`, its content a string or a list of blocks with a `type`
-//! (<https://docs.anthropic.com/en/api/messages>). Blocks may be dicts or the objects of the Anthropic SDK.
+//! A message is `{role, content}`. Its content is a string or a list of blocks with a `type`
+//! (<https://docs.anthropic.com/en/api/messages>). Blocks may be dicts or objects of the Anthropic SDK.
 
 use super::change::EntryEdit;
 use super::compose::Composition;
@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::media::MediaKind;
 use crate::message::{Item, Part, Role, Signature, Tie};
 
-/// The API has two; a list of a host may hold a system message.
+/// The API has two roles. A host's list may also have system messages.
 const ROLES: [(&str, Role); 3] = [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)];
 
 pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
@@ -37,7 +37,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
         }
         Ok(part)
     })?;
-    // The API makes one turn of messages of one role in a row (<https://docs.anthropic.com/en/api/messages>).
+    // The API joins consecutive messages of one role to one turn (<https://docs.anthropic.com/en/api/messages>).
     let joins = match role {
         Role::Assistant => Joins::Answer,
         _ => Joins::of(role, &parts, Joins::Answer),
@@ -45,10 +45,10 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     Ok(Entry { role, parts, pin: pin_of(entry), joins, ties })
 }
 
-/// Returns the tie of a block: a step that Anthropic runs and its outcome, which comes turns later when the step itself
-/// asks for a tool of the host
-/// (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling>), and what compaction
-/// gives, before which the API reads nothing (<https://platform.claude.com/docs/en/build-with-claude/compaction>).
+/// Returns the tie of a block. A step that Anthropic runs is tied to its outcome, which comes turns later if the step
+/// itself calls a tool of the host
+/// (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling>). The result of a
+/// compaction replaces everything before it (<https://platform.claude.com/docs/en/build-with-claude/compaction>).
 fn tie_of<N: Node>(block: &N) -> Option<Tie<N::Text>> {
     match &*field(block, Key::Type)? {
         "server_tool_use" | "mcp_tool_use" => field(block, Key::Id).map(Tie::Begins),
@@ -58,7 +58,7 @@ fn tie_of<N: Node>(block: &N) -> Option<Tie<N::Text>> {
     }
 }
 
-/// A block of Anthropic's form, also inside the messages of hosts that carry it in another.
+/// Reads a block in Anthropic's format, also inside other formats' messages.
 pub(super) fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
     let Some(name) = field(block, Key::Type) else {
         return unknown_block(block, Format::Anthropic, index);
@@ -83,7 +83,7 @@ pub(super) fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Tex
     part.map_or_else(|| unknown_block(block, Format::Anthropic, index), Ok)
 }
 
-/// Thinking, or what is redacted of it; `None` where its text is missing.
+/// Reads thinking or redacted thinking; `None` if its text is missing.
 pub(super) fn read_reasoning<N: Node>(block: &N, name: &str) -> Option<Part<N::Text>> {
     match name {
         "thinking" => field(block, Key::Thinking)
@@ -151,7 +151,7 @@ pub(super) fn whole_item<N: Node>(entry: &N, part: usize, item: usize) -> Option
     entry.present(Key::Content)?.at(part)?.present(Key::Content)?.at(item)
 }
 
-/// The block of a text.
+/// Returns a text block.
 pub(super) fn text_block<N: Build>(like: &N, text: N::Out) -> Result<N::Out> {
     like.map(vec![(Key::Type, like.string("text")), (Key::Text, text)])
 }

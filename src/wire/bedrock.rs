@@ -1,6 +1,6 @@
-//! Bedrock Converse, the shape that Strands uses.
+//! Bedrock Converse, the format that Strands uses.
 //!
-//! A message is `{role, content: [block]}` and a block is a map whose one key says what it is
+//! A message is `{role, content: [block]}`, and a block is a map with one key, its type
 //! (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html>).
 
 use super::change::{Arguments, EntryEdit};
@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::media::{Media, MediaKind};
 use crate::message::{Item, Outcome, Part, Role, Signature};
 
-/// The API has two; Strands' own lists may hold a system message.
+/// The API has two roles. Strands' lists may also have system messages.
 const ROLES: [(&str, Role); 3] = [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)];
 
 pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
@@ -29,7 +29,8 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     let role = role_of(entry, index, &ROLES)?;
     let content = required_content(entry, index)?;
     let parts = read_content(&content, role, index, |block| read_block(block, index))?;
-    // Bedrock refuses two messages of one role in a row. They are read as they have to be sent, and `validate` says so.
+    // Bedrock refuses consecutive messages of one role. They are read as they must be sent, and `validate` reports
+    // them.
     let joins = Joins::of(role, &parts, Joins::Answer);
     Ok(Entry { role, parts, pin: pin_of(entry), joins, ties: vec![] })
 }
@@ -78,7 +79,7 @@ fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
 
 fn read_reasoning<N: Node>(reasoning: &N, block: &N, index: usize) -> Result<Part<N::Text>> {
     let Some(plain) = reasoning.present(Key::ReasoningText) else {
-        // Redacted reasoning is encrypted: it can only travel whole, like a signed one.
+        // Redacted reasoning is encrypted, so it can only be sent whole, like signed reasoning.
         return Ok(Part::Reasoning { text: block.rendered()?, signature: Signature::Signed });
     };
     let signature = signed_by(plain.present(Key::Signature));
@@ -120,7 +121,7 @@ pub(super) fn compose<N: Build>(composition: &Composition<'_, N>) -> Result<N::O
         text_block,
         |block, id, _| renamed(block, id.unwrap_or_default()),
         answer,
-        // A block of Bedrock has one field; with more it would be read as something else there.
+        // A block of Bedrock has one field. A block with more would be read as another type.
         |picture| Ok((picture.field_count() == Some(1)).then(|| picture.keep())),
     )?;
     let Composition { sample, like, ref others, role, ref materials } = *composition;
@@ -163,14 +164,14 @@ fn text_block<N: Build>(like: &N, text: N::Out) -> Result<N::Out> {
     like.map(vec![(Key::Text, text)])
 }
 
-/// The block with some items of its tool result replaced by texts.
+/// Returns the block with some items of its tool result replaced by texts.
 fn replace_items<N: Build>(block: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
     let Some(result) = block.present(Key::ToolResult) else {
         return Ok(block.keep());
     };
     let items = match result.present(Key::Content).and_then(|content| content.items()) {
         Some(items) => replaced(&items, changes, text_block)?,
-        // A plain string, which reads as one item.
+        // A plain string is one item.
         None => {
             text_for(changes, 0).map(|text| text_block(block, block.string(text))).transpose()?.into_iter().collect()
         }
@@ -178,7 +179,7 @@ fn replace_items<N: Build>(block: &N, changes: &[(usize, &str)]) -> Result<N::Ou
     block.with(Key::ToolResult, result.with(Key::Content, block.list(items)?)?)
 }
 
-/// The block with other arguments of its call.
+/// Returns the block with other arguments of its call.
 fn replace_arguments<N: Build>(block: &N, new: &Arguments) -> Result<N::Out> {
     match block.present(Key::ToolUse) {
         Some(call) => block.with(Key::ToolUse, with_arguments(&call, &[Key::Input], new)?),

@@ -4,66 +4,67 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::{Conversation, Part, Role};
 
-/// One step of rewriting a conversation; indices are those of its messages.
+/// One step of rewriting a conversation. Indices are those of its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change<'a> {
-    /// Give the message back as it is.
+    /// Returns the message unchanged.
     Keep {
         /// Index of the message.
         message: usize,
     },
-    /// Give the message back with some of its content changed.
+    /// Returns the message with some of its content changed.
     Edit {
         /// Index of the message.
         message: usize,
-        /// New texts for items of tool results, and for texts, each the item 0 of its part: part, item, text.
+        /// New texts as part, item and text. They replace items of tool results, or texts, which are item 0 of their
+        /// part.
         items: Vec<(usize, usize, &'a str)>,
-        /// Parts that go away.
+        /// Removed parts.
         drop: Vec<usize>,
-        /// Texts to add at the end.
+        /// Texts to append.
         append: Vec<&'a str>,
-        /// Calls whose arguments change, by their parts.
+        /// Calls with changed arguments, by part.
         calls: Vec<(usize, &'a Arguments)>,
     },
     /// A recombined message.
     Compose {
-        /// The message whose other fields it takes; a new one has none.
+        /// The message whose other fields it takes; `None` for a new one.
         like: Option<usize>,
         /// The role.
         role: Role,
         /// The content.
         pieces: Vec<Piece>,
     },
-    /// A message that was not there before.
+    /// A new message.
     Insert {
         /// The role.
         role: Role,
-        /// Its one text.
+        /// Its text.
         text: &'a str,
     },
 }
 
-/// The arguments of a call with other texts in some places.
+/// The arguments of a call with some texts changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arguments {
-    /// All of them as they read afterwards: what a host that keeps them as a text gets.
+    /// The new arguments as text, for hosts that keep them as text.
     pub input: String,
-    /// The new texts, in the order of their places.
+    /// The new texts with their paths, in order.
     pub texts: Vec<(Vec<Step>, String)>,
 }
 
-/// One step on the way to a value inside of another.
+/// One step of the path to a nested value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// The field of this name.
+    /// The field with this name.
     Field(String),
     /// An element of a list.
     Element(usize),
 }
 
 impl Step {
-    /// The name of the field; `None` for an element of a list.
+    /// Returns the name of the field; `None` for an element of a list.
     pub fn name(&self) -> Option<&str> {
         match self {
             Step::Field(name) => Some(name),
@@ -79,25 +80,25 @@ pub enum Piece {
     Part {
         /// Its message.
         message: usize,
-        /// Its place there.
+        /// Its index in that message.
         part: usize,
-        /// Its new id, for a call or a result that gets one.
+        /// The new id of a call or a result, if it gets one.
         id: Option<String>,
-        /// The tool that a result names from now on, where it named another one.
+        /// The new tool name of a result, if it changes.
         tool: Option<String>,
     },
     /// A text.
     Text {
         /// The text.
         text: String,
-        /// The result that these words were, by its message and its place there; none for what is made up.
+        /// The result whose words these were, by message and part; `None` for new text.
         of: Option<(usize, usize)>,
     },
-    /// A picture that is an item of a result, as a part of its own.
+    /// A picture from a result, as a part of its own.
     Picture {
         /// The message of the result.
         message: usize,
-        /// Its place there.
+        /// Its index in that message.
         part: usize,
         /// The item.
         item: usize,
@@ -106,7 +107,7 @@ pub enum Piece {
     Answer {
         /// The message of the call.
         message: usize,
-        /// Its place there.
+        /// Its index in that message.
         part: usize,
         /// Its identifier.
         id: String,
@@ -118,7 +119,7 @@ pub enum Piece {
 }
 
 impl Piece {
-    /// True if it is a tool result, one that is made up included.
+    /// True if it is a tool result, including a new one.
     pub fn is_result<T>(&self, conversation: &Conversation<T>) -> bool {
         match self {
             Piece::Part { message, part, .. } => {
@@ -143,12 +144,12 @@ impl Piece {
 /// The edits of one entry of the list. Parts are counted from the first one in the entry.
 #[derive(Debug, Default)]
 pub(super) struct EntryEdit<'a> {
-    /// In the order of their places.
+    /// New texts, in the order of their places.
     pub(super) items: Vec<(usize, usize, &'a str)>,
-    /// In order.
+    /// Removed parts, in order.
     pub(super) drop: Vec<usize>,
     pub(super) append: &'a [&'a str],
-    /// In the order of their parts.
+    /// New arguments, in the order of their parts.
     pub(super) calls: Vec<(usize, &'a Arguments)>,
 }
 
@@ -157,30 +158,30 @@ impl<'a> EntryEdit<'a> {
         self.items.is_empty() && self.drop.is_empty() && self.append.is_empty() && self.calls.is_empty()
     }
 
-    /// The same with other texts at the end.
+    /// Returns the edit with other texts to append.
     pub(super) fn appending(&self, append: &'a [&'a str]) -> EntryEdit<'a> {
         EntryEdit { items: self.items.clone(), drop: self.drop.clone(), append, calls: self.calls.clone() }
     }
 
-    /// The new arguments of the call that is a part, if it gets any.
+    /// Returns the new arguments of the call in a part, if it gets any.
     pub(super) fn arguments_of(&self, part: usize) -> Option<&'a Arguments> {
         let first = self.calls.partition_point(|(at, _)| *at < part);
         self.calls.get(first).filter(|(at, _)| *at == part).map(|(_, arguments)| *arguments)
     }
 
-    /// The new texts for the items of a part, in their order.
+    /// Returns the new texts for the items of a part, in order.
     pub(super) fn of_part(&self, part: usize) -> Vec<(usize, &'a str)> {
         let first = self.items.partition_point(|(at, ..)| *at < part);
         let here = self.items[first..].iter().take_while(|(at, ..)| *at == part);
         here.map(|(_, item, text)| (*item, *text)).collect()
     }
 
-    /// The new text of a part that is a text, if it gets one.
+    /// Returns the new text of a text part, if it gets one.
     pub(super) fn text_of(&self, part: usize) -> Option<&'a str> {
         self.of_part(part).into_iter().find(|(item, _)| *item == 0).map(|(_, text)| text)
     }
 
-    /// True if a part goes away.
+    /// True if a part is removed.
     pub(super) fn drops(&self, part: usize) -> bool {
         self.drop.binary_search(&part).is_ok()
     }

@@ -1,4 +1,4 @@
-//! Composes messages: entries of the list that stay unchanged, and new ones between them.
+//! Composes messages: entries of the list that stay unchanged, and new entries between them.
 
 use std::ops::Range;
 
@@ -6,13 +6,13 @@ use super::change::Piece;
 use super::format::Format;
 use crate::message::{Conversation, Role};
 
-/// A message that is put together, as values of the host.
+/// A message to be composed, as values of the host.
 pub(super) struct Composition<'a, N> {
-    /// Some message of the list.
+    /// Any message of the list, as a sample of the host's type.
     pub(super) sample: &'a N,
-    /// The entry whose other fields are taken.
+    /// The entry whose other fields it takes.
     pub(super) like: Option<&'a N>,
-    /// Other entries that it is put together from and that have no message of their own any more.
+    /// Other entries that it is composed of, and that no longer have a message of their own.
     pub(super) others: Vec<N>,
     pub(super) role: Role,
     pub(super) materials: Vec<Material<'a, N>>,
@@ -33,7 +33,7 @@ pub(super) enum Material<'a, N> {
         of: Option<N>,
     },
     Picture {
-        /// The item of a result; `None` where it is not found.
+        /// The item of a result; `None` if it is not found.
         picture: Option<N>,
         /// The entry of that result.
         of: N,
@@ -47,7 +47,7 @@ pub(super) enum Material<'a, N> {
 }
 
 impl<N> Material<'_, N> {
-    /// The entry that it was said in; what is made up was in none.
+    /// Returns its entry; `None` for new text.
     pub(super) fn source(&self) -> Option<&N> {
         match self {
             Material::Part { node, .. } => Some(node),
@@ -65,17 +65,17 @@ pub(super) struct EntryPart {
     pub(super) part: usize,
 }
 
-/// The pieces that share an entry, in a format whose messages may span several.
+/// Which pieces share an entry, in a format whose messages may span several entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SharedEntries {
-    /// All of them. `openai_responses` makes an item of each part by itself.
+    /// All of them. `openai_responses` itself makes an item of each part.
     All,
-    /// New pieces with the text beside them, and all results: Anthropic wants them in the next message.
+    /// New pieces and the text beside them, and all results, because Anthropic requires results in the next message.
     Beside,
-    /// All results, but nothing else with them: Gemini refuses parallel responses in several contents
+    /// All results, but nothing else with them. Gemini refuses parallel responses in several contents
     /// (<https://github.com/langchain-ai/langchainjs/issues/10341>).
     Results,
-    /// Only those that did before.
+    /// Only those that shared an entry before.
     Own,
 }
 
@@ -89,20 +89,20 @@ impl SharedEntries {
         }
     }
 
-    /// True if the results that a message begins with share an entry, where they stay as they came or do not.
+    /// True if the results at the beginning of a message share an entry. `stay` tells if they may stay in several.
     fn of_results(self, stay: bool) -> bool {
         self == SharedEntries::Results || self == SharedEntries::Beside && !stay
     }
 
-    /// True if neighbours share an entry of which one was not there before.
+    /// True if adjacent runs share an entry, one of which is new.
     fn of_new(self, before: &Run, after: &Run) -> bool {
         let changes = |run: &Run| run.like.is_some() && run.stays.is_none();
         let one_is_new = before.like.is_none() || after.like.is_none();
         one_is_new && (self == SharedEntries::Beside || changes(before) || changes(after))
     }
 
-    /// True if neighbours of what a model says share an entry, since the format would not read them as one message: in Gemini
-    /// words after calls, in Chat and the AI SDK anything after calls.
+    /// True if adjacent runs of a model's answer share an entry, because the format would not read them as one message:
+    /// in Gemini words after calls, in Chat and the AI SDK anything after calls.
     fn of_answers(self, before: &Run, after: &Run) -> bool {
         match self {
             SharedEntries::Results => before.calls && !after.calls,
@@ -112,21 +112,21 @@ impl SharedEntries {
     }
 }
 
-/// Pieces in a row that become one entry, or what a format makes of one.
+/// Consecutive pieces that become one entry, or the entries that a format makes of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Run {
-    /// The entry that they are, all of it and unchanged.
+    /// The entry that they form, whole and unchanged.
     pub(super) stays: Option<usize>,
     /// The entry whose other fields they take.
     pub(super) like: Option<usize>,
     pub(super) pieces: Range<usize>,
-    /// True if there is a call among them.
+    /// True if one of them is a call.
     calls: bool,
 }
 
-/// The runs of a message that is put together: each has the other fields of the entry that its pieces come from, and what
-/// comes from nowhere has those of the message `like`, unless other pieces have them. Where several entries become one,
-/// that has those of the first that is pinned, or of the first. O(pieces).
+/// Returns the runs of a composed message. Each has the other fields of its pieces' entry. New pieces have those of the
+/// message `like`, unless other pieces have them. If several entries become one, it has the fields of the first pinned
+/// entry, or else of the first. O(pieces).
 pub(super) fn runs<T>(
     conversation: &Conversation<T>,
     format: Format,
@@ -163,7 +163,7 @@ pub(super) fn runs<T>(
     }
     let begins_with_result = |run: &Run| pieces[run.pieces.start].is_result(conversation);
     let length = by_entry.iter().take_while(|run| begins_with_result(run)).count();
-    // Results in several entries in a row may stay in them if they came so.
+    // Results in several consecutive entries may stay so if they were so before.
     let results = &by_entry[..length];
     let stay = results.iter().all(|run| run.stays.is_some())
         && results.windows(2).all(|pair| pair[0].stays.map(|entry| entry + 1) == pair[1].stays);
@@ -193,7 +193,7 @@ pub(super) fn runs<T>(
 }
 
 impl Run {
-    /// The entries that its pieces come from, some of them more than once.
+    /// Returns the entries of its pieces, some of them more than once.
     pub(super) fn sources<T>(&self, conversation: &Conversation<T>, pieces: &[Piece]) -> impl Iterator<Item = usize> {
         pieces[self.pieces.clone()].iter().filter_map(|piece| match piece {
             Piece::Text { of: Some((message, part)), .. } | Piece::Picture { message, part, .. } => {
@@ -204,7 +204,7 @@ impl Run {
     }
 }
 
-/// The entry of a piece; a piece that replaces several has none.
+/// Returns the entry of a piece; `None` for a piece that replaces several.
 fn entry_of<T>(conversation: &Conversation<T>, piece: &Piece) -> Option<usize> {
     match piece {
         Piece::Part { message, part, .. } => Some(conversation.messages[*message].span.entry_of(*part).0),
@@ -212,7 +212,7 @@ fn entry_of<T>(conversation: &Conversation<T>, piece: &Piece) -> Option<usize> {
     }
 }
 
-/// True if pieces of one entry are all of it, unchanged and in a message of its role.
+/// True if pieces of one entry are the whole entry, unchanged and in a message of its role.
 fn is_whole<T>(conversation: &Conversation<T>, role: Role, pieces: &[Piece]) -> bool {
     let Some(Piece::Part { message, part: first, .. }) = pieces.first() else { return false };
     let of = &conversation.messages[*message];

@@ -1,4 +1,4 @@
-//! Reads messages of a role and a content, and content that is a string or a list of blocks, for several formats.
+//! Reads messages of a role and a content for several formats. The content is a string or a list of blocks.
 
 pub(super) mod write;
 
@@ -71,7 +71,7 @@ fn mistaken<N: Node>(entry: &N) -> Option<(&'static str, &'static str)> {
     None
 }
 
-/// Returns the same for a format that has already read the name.
+/// Returns the role for a name that was already read.
 pub(super) fn role_named(role: Option<&str>, index: usize, names: &[(&str, Role)]) -> Result<Role> {
     let known = || names.iter().map(|(name, _)| format!("'{name}'")).collect::<Vec<_>>().join(" or ");
     let Some(role) = role else {
@@ -81,7 +81,7 @@ pub(super) fn role_named(role: Option<&str>, index: usize, names: &[(&str, Role)
     found.ok_or_else(|| bad(index, format!("its role is '{}'", shown(role)), &format!("use {}", known())))
 }
 
-/// Reads the flag of a result: its call failed, or did not.
+/// Reads the flag of a result that says if its call failed.
 pub(super) fn declared<N: Node>(result: &N, flag: Key) -> Outcome {
     match result.present(flag) {
         None => Outcome::Unknown,
@@ -92,8 +92,8 @@ pub(super) fn declared<N: Node>(result: &N, flag: Key) -> Outcome {
     }
 }
 
-/// The pin of Strands: `metadata.custom.pinned` is true. Read in every format, so that a history keeps its pins when
-/// its host changes.
+/// Reads the pin of Strands: `metadata.custom.pinned` is true. Every format has it, so that a history keeps its pins
+/// when its host changes.
 pub(super) fn pin_of<N: Node>(entry: &N) -> Pin {
     let flag = entry
         .present(Key::Metadata)
@@ -174,7 +174,7 @@ pub(super) fn required_text<N: Node>(block: &N, key: Key, what: &str, index: usi
 }
 
 /// Returns the id of a call or a result; empty if there is none, as in Gemini's format and in `LangChain`'s calls of
-/// some models. Calls and results are then matched by place and tool.
+/// some models. Calls and results are then matched by position and tool.
 pub(super) fn id_or_none<N: Node>(holder: &N, key: Key, what: &str, index: usize) -> Result<N::Text> {
     match holder.present(key) {
         None => Ok(String::new().into()),
@@ -190,7 +190,7 @@ pub(super) fn rendered<N: Node>(call: &N, key: Key) -> Result<N::Text> {
     }
 }
 
-/// Returns the same for arguments that may be JSON text.
+/// Returns arguments, which may be JSON text, as compact JSON.
 pub(super) fn arguments<N: Node>(arguments: Option<N>) -> Result<N::Text> {
     match arguments {
         None => Ok(String::new().into()),

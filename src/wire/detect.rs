@@ -1,6 +1,6 @@
 //! Detects the wire format of a list of messages.
 //!
-//! Every message says which formats it could be of; the format is what they have in common.
+//! Every message shows which formats are possible. The format is the one that all messages share.
 
 use super::format::{Format, Formats};
 use super::key::Key;
@@ -8,7 +8,7 @@ use super::node::{Kind, Node};
 use super::not_a_list;
 use crate::error::{Error, Result};
 
-/// The formats that a role and a string may belong to.
+/// The formats in which a message may be a role and a string.
 const WORDS: Formats =
     Formats::of(&[Format::Bedrock, Format::Anthropic, Format::OpenAi, Format::OpenAiResponses, Format::AiSdk]);
 const ANTHROPIC: Formats = Formats::of(&[Format::Anthropic]);
@@ -19,18 +19,18 @@ const EITHER_OPENAI: Formats = Formats::of(&[Format::OpenAi, Format::OpenAiRespo
 const GEMINI: Formats = Formats::of(&[Format::Gemini]);
 const AI_SDK: Formats = Formats::of(&[Format::AiSdk]);
 const TYPED_TEXT: Formats = Formats::of(&[Format::Anthropic, Format::OpenAi, Format::AiSdk]);
-/// litellm and Amplifier carry Anthropic's reasoning in Chat's messages.
+/// litellm and Amplifier put Anthropic's reasoning into Chat's messages.
 const THINKING: Formats = Formats::of(&[Format::Anthropic, Format::OpenAi]);
-/// With blocks of the same names, and other fields in them.
+/// Blocks of these formats have the same name, but other fields.
 const IMAGE: Formats = Formats::of(&[Format::Anthropic, Format::AiSdk]);
-/// Hosts that write the AI SDK's messages write a result as Chat does.
+/// Hosts that use the AI SDK's messages may write a result as in Chat.
 const TOOL: Formats = Formats::of(&[Format::OpenAi, Format::AiSdk]);
 const FILE: Formats = Formats::of(&[Format::OpenAi, Format::AiSdk]);
 
 /// Returns the format of `messages`.
 ///
 /// # Errors
-/// `Conversation` if `messages` is not a list or nothing in it tells formats apart, `Message` if one is of another format
+/// `Conversation` if `messages` is not a list or its format is ambiguous, `Message` if a message has another format
 /// than those before it.
 pub fn detect_format<N: Node>(messages: &N) -> Result<Format> {
     let formats = possible_formats(messages)?;
@@ -40,10 +40,11 @@ pub fn detect_format<N: Node>(messages: &N) -> Result<Format> {
     })
 }
 
-/// The format to read `messages` in. Where nothing tells formats apart it does not matter, and the most common is taken.
+/// Returns the format to read `messages` in. If it is ambiguous, the choice does not matter, and the most common is
+/// used.
 ///
 /// # Errors
-/// As for [`detect_format`], except for what tells nothing.
+/// As for [`detect_format`], except for an ambiguous format.
 pub fn format_to_read<N: Node>(messages: &N) -> Result<Format> {
     let formats = possible_formats(messages)?;
     let first = |of: &[Format]| of.iter().copied().find(|format| formats.has(*format));
@@ -57,7 +58,7 @@ pub fn format_to_read<N: Node>(messages: &N) -> Result<Format> {
         ))
 }
 
-/// Returns every possible format of `messages`: several if nothing distinguishes them.
+/// Returns every possible format of `messages`.
 ///
 /// # Errors
 /// As for [`format_to_read`].
@@ -97,7 +98,7 @@ pub(super) fn refuse_mixed<N: Node>(block: &N, reading: Format, index: usize) ->
     if these.has(reading) { Ok(()) } else { Err(mixed_formats(index, these, Formats::of(&[reading]))) }
 }
 
-/// Fields that only messages of Chat have, unless a host has written them beside blocks of another format.
+/// Fields that only messages of Chat have, unless a host has put them beside blocks of another format.
 const BESIDE_IN_CHAT: [Key; 6] =
     [Key::Refusal, Key::Audio, Key::ThinkingBlocks, Key::Reasoning, Key::ReasoningDetails, Key::ToolPlan];
 
@@ -105,7 +106,7 @@ fn formats_of_message<N: Node>(message: &N) -> Formats {
     if message.kind() != Kind::Map {
         return Formats::ALL; // Reading it says what is wrong, with its index.
     }
-    // Dumps and hosts that have one shape for every message write an empty list of calls anywhere.
+    // Dumps, and hosts that use one shape for every message, write an empty list of calls anywhere.
     let has = |key| message.present(key).is_some_and(|value: N| value.length() != Some(0));
     let text = |key| message.get(key).and_then(|value: N| value.text());
     let content = message.present(Key::Content);
@@ -118,7 +119,7 @@ fn formats_of_message<N: Node>(message: &N) -> Formats {
     let blocks = content.as_ref().and_then(|content| content.length().map(|length| (content, length)));
     let of_blocks = blocks.map_or(Formats::ALL, |(content, length)| {
         (0..length).filter_map(|at| content.at(at)).fold(Formats::ALL, |all, block| {
-            // Blocks that contradict each other are found when they are read.
+            // Contradictory blocks are found when they are read.
             let common = all.and(formats_of_block(&block));
             if common.is_empty() { all } else { common }
         })
@@ -133,22 +134,21 @@ fn formats_of_message<N: Node>(message: &N) -> Formats {
     match (text(Key::Role).as_deref(), text(Key::Type).as_deref()) {
         (None, Some(name)) if is_item(name) => RESPONSES,
         (None, Some(_)) => Formats::ALL,
-        // A response of Anthropic's SDK is of this type too.
+        // A response of Anthropic's SDK has this type too.
         (Some(_), Some("message")) if of_blocks == Formats::ALL && blocks.is_none() => RESPONSES,
         (Some("developer"), _) => unless_blocks_differ(EITHER_OPENAI),
         (Some("tool"), _) if has(Key::ToolCallIdCamel) => AI_SDK,
         (Some("tool"), _) => unless_blocks_differ(TOOL),
         (Some("function"), _) => CHAT,
         (Some("model"), _) => GEMINI,
-        // An answer of calls or a refusal only, or of nothing; no other format has one without content.
+        // An answer with only calls or a refusal, or without anything. No other format has answers without content.
         (Some("assistant"), _) if content.is_none() => CHAT,
         _ if blocks.is_none() && content.is_some() => WORDS,
         _ => of_blocks,
     }
 }
 
-/// True if an item of Responses is of that type: every call that a model makes and every output of one, and the others
-/// by their names.
+/// True if an item of Responses has this type: its name says that it is a call or an output, or it is listed here.
 fn is_item(name: &str) -> bool {
     const OTHERS: [&str; 8] = [
         "message",
@@ -164,7 +164,7 @@ fn is_item(name: &str) -> bool {
 }
 
 fn formats_of_block<N: Node>(block: &N) -> Formats {
-    /// The fields of which each block of Bedrock has one.
+    /// Each block of Bedrock has one of these fields.
     const OF_BEDROCK: [Key; 11] = [
         Key::Text,
         Key::ToolUse,

@@ -1,4 +1,4 @@
-//! The abilities of a wire format, by its name: one arm for each format.
+//! Chooses the functions of a wire format by its name, with one arm for each format.
 
 use super::change::EntryEdit;
 use super::compose::Composition;
@@ -22,11 +22,11 @@ pub(super) fn read<N: Node>(entry: &N, index: usize, format: Format) -> Result<E
     }
 }
 
-/// Appends to `out` what becomes of an entry: nothing where all of it goes away, and one more where the format has no
-/// room for a text in it.
+/// Appends an edited entry to `out`: nothing if all of it is removed, and a second entry if the format has no room for
+/// a text in the first.
 pub(super) fn edit<N: Build>(entry: &N, format: Format, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     match format {
-        // A message without blocks is refused.
+        // Providers refuse a message without blocks.
         Format::Bedrock | Format::Anthropic if drops_all(entry, edit) => {}
         Format::Bedrock => out.push(bedrock::edit(entry, edit)?),
         Format::Anthropic => out.push(anthropic::edit(entry, edit)?),
@@ -43,7 +43,7 @@ fn drops_all<N: Node>(entry: &N, edit: &EntryEdit<'_>) -> bool {
     edit.append.is_empty() && !edit.drop.is_empty() && edit.drop.len() >= parts_of(entry)
 }
 
-/// A new message of one text, of the same kind as `like` where that is an object.
+/// Returns a new message with one text. If `like` is an object, it has the same class.
 pub(super) fn message<N: Build>(like: &N, format: Format, role: Role, text: &str) -> Result<N::Out> {
     match format {
         Format::Bedrock => bedrock::message(like, role, text),
@@ -55,7 +55,7 @@ pub(super) fn message<N: Build>(like: &N, format: Format, role: Role, text: &str
     }
 }
 
-/// Appends to `out` the entries of a message that is put together.
+/// Appends the entries of a composed message to `out`.
 pub(super) fn compose<N: Build>(format: Format, composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
     match format {
         Format::Bedrock => out.push(bedrock::compose(composition)?),
@@ -68,7 +68,7 @@ pub(super) fn compose<N: Build>(format: Format, composition: &Composition<'_, N>
     Ok(())
 }
 
-/// An item of a tool result, whole.
+/// Returns an item of a tool result, whole.
 pub(super) fn whole_item<N: Node>(entry: &N, format: Format, part: usize, item: usize) -> Option<N> {
     match format {
         Format::Bedrock => bedrock::whole_item(entry, part, item),
@@ -80,7 +80,7 @@ pub(super) fn whole_item<N: Node>(entry: &N, format: Format, part: usize, item: 
     }
 }
 
-/// The text that is an item of a tool result.
+/// Returns the text of a tool result's item.
 pub(super) fn item<N: Node>(entry: &N, format: Format, part: usize, item: usize) -> Option<N> {
     match format {
         Format::Bedrock => bedrock::item(entry, part, item),

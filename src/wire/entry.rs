@@ -1,4 +1,4 @@
-//! An entry of a list of messages, as it was read.
+//! An entry of a list of messages, after reading.
 
 use crate::message::{Part, Pin, Role, Tie};
 
@@ -8,29 +8,29 @@ pub(super) struct Entry<T> {
     pub(super) parts: Vec<Part<T>>,
     pub(super) pin: Pin,
     pub(super) joins: Joins,
-    /// By the places of parts in the entry.
+    /// Ties, by the index of their part in the entry.
     pub(super) ties: Vec<(usize, Tie<T>)>,
 }
 
-/// The kinds of entries that form one message with their neighbours.
+/// How an entry forms one message with its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joins {
     /// It is a message by itself.
     Nothing,
-    /// Results that are in a row.
+    /// Consecutive results are one message.
     Results,
-    /// Words of the user: right after results they are one message with them, as in formats whose roles alternate.
+    /// Words of the user right after results are one message with them, as in formats whose roles alternate.
     Words,
-    /// Consecutive entries of a model's answer.
+    /// Consecutive entries of a model's answer are one message.
     Answer,
-    /// The same without calls, where a result must follow right after its call: nothing joins after a call but calls.
+    /// The same without calls, if a result must directly follow its call: only calls join after a call.
     Thought,
-    /// The same with calls, where not even calls may follow before the results.
+    /// The same with calls, if not even other calls may precede the results.
     Asks,
 }
 
 impl Joins {
-    /// True if it is one message with what is before it.
+    /// True if it is one message with the entry before it.
     pub(super) fn joins(self, before: Joins) -> bool {
         matches!(
             (before, self),
@@ -40,7 +40,7 @@ impl Joins {
         )
     }
 
-    /// For an entry in a format that has the results of the user in such entries, as most have.
+    /// Returns the value for an entry in a format that has the user's results in such entries, as most formats do.
     pub(super) fn of<T>(role: Role, parts: &[Part<T>], calling: Joins) -> Joins {
         let has = |such: fn(&Part<T>) -> bool| parts.iter().any(such);
         match role {

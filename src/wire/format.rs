@@ -27,7 +27,7 @@ impl Format {
     pub const ALL: [Format; 6] =
         [Format::Bedrock, Format::Anthropic, Format::OpenAi, Format::OpenAiResponses, Format::Gemini, Format::AiSdk];
 
-    /// The public name.
+    /// Returns the public name.
     pub fn name(self) -> &'static str {
         match self {
             Format::Bedrock => "bedrock",
@@ -39,13 +39,13 @@ impl Format {
         }
     }
 
-    /// The format with that public name.
+    /// Returns the format with that public name.
     pub fn from_name(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|format| format.name() == name)
     }
 }
 
-/// Some of the formats.
+/// A set of formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Formats(u8);
 
@@ -74,14 +74,14 @@ impl Formats {
         self.0 == 0
     }
 
-    /// The format, where there is only one.
+    /// Returns the format, if there is only one.
     pub(super) fn only(self) -> Option<Format> {
         let mut formats = Format::ALL.into_iter().filter(|format| self.has(*format));
         let first = formats.next();
         if formats.next().is_some() { None } else { first }
     }
 
-    /// Their names, for a sentence.
+    /// Returns their names for use in a sentence.
     pub(super) fn names(self) -> String {
         let names: Vec<&str> = Format::ALL.into_iter().filter(|format| self.has(*format)).map(Format::name).collect();
         names.join(" or ")

@@ -1,9 +1,9 @@
-//! Gemini's contents, also those that Google ADK keeps.
+//! Gemini's contents, including those of Google ADK.
 //!
-//! A content is `{role, parts: [part]}` and a part is a map whose one field says what it is
-//! (<https://ai.google.dev/api/caching#Content>). The API spells names in camel case and its Python SDK in snake case;
-//! hosts have either, as dicts or as the SDK's objects. Calls and results need no id: place and tool say what belongs
-//! together.
+//! A content is `{role, parts: [part]}`, and a part is a map with one field, its type
+//! (<https://ai.google.dev/api/caching#Content>). The API writes names in camel case and its Python SDK in snake case.
+//! Hosts have either, as dicts or as the SDK's objects. Calls and results need no id: position and tool show which
+//! belong together.
 
 pub(super) mod write;
 
@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::media::Media;
 use crate::message::{Document, Item, Outcome, Part, Pin, Role};
 
-/// The API has two, older versions of it had one for results, and the list of a host may hold a system message.
+/// The API has two roles. Older versions had one for results, and a host's list may have system messages.
 const ROLES: [(&str, Role); 5] = [
     ("user", Role::User),
     ("model", Role::Assistant),
@@ -27,8 +27,8 @@ const ROLES: [(&str, Role); 5] = [
     ("system", Role::System),
 ];
 
-/// A field by both of its names. The SDK's is first: its objects have that one, if only as None, and looking for a
-/// name that an object does not have takes long.
+/// Both names of a field. The SDK's name is first: its objects always have it, perhaps as None, and looking up a
+/// missing attribute of an object is slow.
 type Spellings = [Key; 2];
 const DISPLAY_NAME: Spellings = [Key::DisplayName, Key::DisplayNameCamel];
 const FILE_DATA: Spellings = [Key::FileData, Key::FileDataCamel];
@@ -38,13 +38,13 @@ const INLINE_DATA: Spellings = [Key::InlineDataSnake, Key::InlineData];
 const MIME_TYPE: Spellings = [Key::MimeTypeSnake, Key::MimeType];
 const THOUGHT_SIGNATURE: Spellings = [Key::ThoughtSignatureSnake, Key::ThoughtSignature];
 
-/// The field and how it is spelled here, if it is not null.
+/// Returns the field and its spelling, if it is not null.
 fn find<N: Node>(node: &N, names: Spellings) -> Option<(Key, N)> {
     let found = names.into_iter().find_map(|key| node.get(key).map(|value| (key, value)));
     found.filter(|(_, value)| !value.is_null())
 }
 
-/// The field, if it is a map.
+/// Returns the field and its spelling, if it is a map.
 fn find_map<N: Node>(node: &N, names: Spellings) -> Option<(Key, N)> {
     find(node, names).filter(|(_, value)| value.kind() == Kind::Map)
 }
@@ -61,20 +61,21 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
     };
     let parts = match entry.present(Key::Parts) {
         Some(parts) => read_list(&parts, index, |part| read_part(part, index))?,
-        // The SDK's content of a model that said nothing.
+        // The SDK's content of a model that answered nothing.
         None if entry.get(Key::Role).is_some() && entry.present(Key::Content).is_none() => Vec::new(),
         None => return Err(bad(index, "its `parts` are missing".to_owned(), "give a list of parts")),
     };
-    // Hosts that keep one content for each event have what a model says, and parallel results, in several in a row.
+    // Hosts with one content for each event have a model's answer, and parallel results, in several consecutive
+    // contents.
     let joins = Joins::of(role, &parts, Joins::Answer);
-    // The SDK's objects have no room for a pin, and looking for one takes as long as reading the rest.
+    // The SDK's objects cannot have a pin, and looking for one takes as long as reading the rest.
     let pin = if entry.field_count().is_some() { pin_of(entry) } else { Pin::Free };
     Ok(Entry { role, parts, pin, joins, ties: vec![] })
 }
 
 fn read_part<N: Node>(part: &N, index: usize) -> Result<Part<N::Text>> {
     let text = field(part, Key::Text);
-    // Some hosts set an empty text beside a call.
+    // Some hosts put an empty text beside a call.
     let text = match text {
         Some(text) if !text.is_empty() => return Ok(read_words(part, text)),
         text => text,
@@ -114,7 +115,7 @@ fn read_words<N: Node>(part: &N, text: N::Text) -> Part<N::Text> {
     Part::Reasoning { text, signature: signed_by(find(part, THOUGHT_SIGNATURE).map(|(_, signature)| signature)) }
 }
 
-/// A result: first what the function returned, where it returned anything, then the media beside it.
+/// Reads a result: first the function's return value, if there is one, then the media beside it.
 fn read_response<N: Node>(response: &N, index: usize) -> Result<Part<N::Text>> {
     let mut items = Vec::new();
     let mut outcome = Outcome::Unknown;
@@ -145,8 +146,8 @@ fn read_returned<N: Node>(returned: &N) -> Result<Item<N::Text>> {
     json_item(returned)
 }
 
-/// The string of a tool result that is nothing but one: Gemini's API asks for a map, so hosts and its SDK wrap a plain
-/// result in one of these fields.
+/// Returns the string of a tool result that is only a string. Gemini's API requires a map, so hosts and its SDK wrap a
+/// plain result in one of these fields.
 pub fn only_text<N: Node>(result: &N) -> Option<(Key, N)> {
     const WRAPPERS: [Key; 3] = [Key::Result, Key::Output, Key::Error];
     if result.field_count() != Some(1) {
@@ -163,7 +164,7 @@ fn read_attached<N: Node, R>(
     of_document: impl Fn(Document<N::Text>) -> R,
 ) -> Option<R> {
     let inline = find_map(part, INLINE_DATA);
-    // Data stored elsewhere is not here.
+    // Data stored elsewhere cannot be read.
     let (_, blob) = inline.or_else(|| find_map(part, FILE_DATA))?;
     let data = blob.present(Key::Data);
     Some(match find_text(&blob, MIME_TYPE).and_then(|mime| media::kind_of(&mime)) {

@@ -70,7 +70,7 @@ fn depth_exceeds(value: &Value, limit: usize) -> bool {
     }
 }
 
-/// Gives a map the fields of another one that it has not, except for those that are named.
+/// Adds the fields of another map that this one does not have, except for the named ones.
 fn unite(into: &mut Value, other: &Value, levels: usize, named: &[&str]) {
     let (Value::Object(into), Value::Object(other)) = (into, other) else { return };
     for (name, value) in other.iter().filter(|(name, _)| !named.contains(&name.as_str())) {
@@ -136,14 +136,14 @@ impl Build for &Value {
     }
 }
 
-/// A text of JSON without the white space between its tokens and with characters in place of their escapes, as
-/// [`Node::render`] writes it; `None` where it is so already, or no JSON.
+/// Returns a JSON text without white space between its tokens and with escapes replaced by their characters, as
+/// [`Node::render`] writes it. `None` if it is in that form already, or not JSON.
 pub(super) fn compact(text: &str) -> Option<String> {
     let mut inside = false;
     let mut escaped = false;
     let tight = text.bytes().all(|byte| {
         let fine = if inside {
-            // Escapes that render writes too.
+            // `render` writes these escapes too.
             !escaped || matches!(byte, b'"' | b'\\' | b'n' | b'r' | b't')
         } else {
             !byte.is_ascii_whitespace()

@@ -1,7 +1,7 @@
-//! The field names of every wire format, as one closed set.
+//! The field names of all wire formats, as one closed set.
 //!
-//! A host object is asked for its fields thousands of times per plan. With a closed set the Python binding keeps one
-//! interned string for each name instead of making a new one at every look-up.
+//! A host object is asked for its fields thousands of times for each plan. With a closed set the Python binding keeps
+//! one interned string for each name, instead of making a new one at every look-up.
 
 /// A field name that some wire format uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -107,7 +107,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// Every key with its name on the wire, in the order of the variants.
+    /// Every key with its name in the formats, in the order of the variants.
     pub const ALL: [(Key, &str); 96] = [
         (Key::Action, "action"),
         (Key::Actions, "actions"),
@@ -207,7 +207,7 @@ impl Key {
         (Key::VideoUrl, "video_url"),
     ];
 
-    /// The name on the wire.
+    /// Returns the name in the formats.
     pub fn name(self) -> &'static str {
         Key::ALL[self as usize].1
     }

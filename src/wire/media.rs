@@ -1,7 +1,8 @@
-//! Images, documents, sound and film: their description in each format, and the place of their content.
+//! Images, documents, sound and video: their description in each format, and the place of their content.
 //!
-//! A block has a `source` or a field that is one, and the content lies in one field of it: as bytes, as base64, in a data
-//! URL, as text, or as blocks of text and images. What lies elsewhere (a URL, a file id, a bucket) is of unknown size.
+//! A block has a `source`, or a field that is one. One field of the source has the content: as bytes, as base64, in a
+//! data URL, as text, or as blocks of text and images. Content elsewhere (a URL, a file id, a bucket) has an unknown
+//! size.
 
 use super::key::Key;
 use super::node::{Kind, Node};
@@ -24,9 +25,9 @@ impl<N: Node> Content for Held<'_, N> {
     }
 }
 
-/// Reads the content that a source holds or is; `None` where it is not at hand.
+/// Reads the content of a source; `None` if it is not available.
 fn read_content<N: Node, R>(source: &N, read: impl FnOnce(&dyn Content) -> R) -> Option<R> {
-    /// A sign of an address, which no base64 contains.
+    /// A part of every address that base64 never contains.
     const ELSEWHERE: &str = "://";
     if source.kind() != Kind::Map {
         let Some(length) = source.byte_length() else {
@@ -43,15 +44,15 @@ fn read_content<N: Node, R>(source: &N, read: impl FnOnce(&dyn Content) -> R) ->
     if let Some(url) = source.present(Key::Url) {
         return data_of_url(&url.text()?).map(|data| read(&Base64::new(data)));
     }
-    // A session that Strands has stored has `{"bytes": {"__bytes_encoded__": true, "data": ...}}`.
+    // A stored session of Strands has `{"bytes": {"__bytes_encoded__": true, "data": ...}}`.
     let bytes = source.present(Key::Bytes);
     let holder = bytes.as_ref().filter(|bytes| bytes.kind() == Kind::Map).unwrap_or(source);
     let node = bytes.clone().filter(|bytes| bytes.kind() != Kind::Map).or_else(|| holder.present(Key::Data))?;
     if node.kind() == Kind::Map { None } else { read_content(&node, read) }
 }
 
-/// Returns the kind of media that is counted by its size. The part of the media type before the slash is enough; `None`
-/// for a document. Case does not matter (<https://www.rfc-editor.org/rfc/rfc6838#section-4.2>).
+/// Returns the kind of media that is counted by its size; `None` for a document. The part of the media type before the
+/// slash is enough. Case does not matter (<https://www.rfc-editor.org/rfc/rfc6838#section-4.2>).
 pub(super) fn kind_of(media_type: &str) -> Option<MediaKind> {
     const CLASSES: [(&str, MediaKind); 3] =
         [("image", MediaKind::Image), ("audio", MediaKind::Audio), ("video", MediaKind::Video)];
@@ -59,17 +60,17 @@ pub(super) fn kind_of(media_type: &str) -> Option<MediaKind> {
     CLASSES.into_iter().find(|(name, _)| class.eq_ignore_ascii_case(name)).map(|(_, kind)| kind)
 }
 
-/// An image, sound or film; `block` has its `source`.
+/// Reads an image, sound or video; `block` has its `source`.
 pub(super) fn sized<N: Node>(block: &N, kind: MediaKind) -> Media {
     media_of(block.present(Key::Source), kind)
 }
 
-/// An image, sound or film whose content is in this value, where there is one.
+/// Reads an image, sound or video with its content in this value, if there is one.
 pub(super) fn media_of<N: Node>(source: Option<N>, kind: MediaKind) -> Media {
     source.and_then(|source| read_content(&source, |content| Media::of(kind, content))).unwrap_or(Media::unknown(kind))
 }
 
-/// A file by its name and what it holds.
+/// Reads a file by its name and content.
 pub(super) fn file_of<N: Node>(name: Option<N::Text>, source: Option<N>) -> Document<N::Text> {
     let mut document = Document { texts: name.into_iter().collect(), media: vec![] };
     match source.and_then(|source| read_content(&source, open_document)) {
@@ -80,12 +81,12 @@ pub(super) fn file_of<N: Node>(name: Option<N::Text>, source: Option<N>) -> Docu
     document
 }
 
-/// A file as OpenAI has it: `{filename, file_data}`, or an id or address of one that lies elsewhere.
+/// Reads a file in OpenAI's format: `{filename, file_data}`, or the id or address of one elsewhere.
 pub(super) fn file<N: Node>(file: &N) -> Document<N::Text> {
     file_of(file.get(Key::Filename).and_then(|name| name.text()), file.present(Key::FileData))
 }
 
-/// A file; `block` has its `source`, and may have a name, a title and a context.
+/// Reads a file; `block` has its `source`, and may have a name, a title and a context.
 pub(super) fn document<N: Node>(block: &N) -> Document<N::Text> {
     let text = |key| block.get(key).and_then(|value: N| value.text());
     let mut document =
@@ -116,7 +117,7 @@ fn read_source<N: Node>(source: &N, document: &mut Document<N::Text>) -> Option<
     Some(())
 }
 
-/// A block of a document that is made of blocks: text, or an image as either format writes it.
+/// Reads a block inside a document: text, or an image in either format.
 fn read_inner<N: Node>(block: &N, document: &mut Document<N::Text>) {
     if let Some(text) = block.get(Key::Text).and_then(|text| text.text()) {
         document.texts.push(text);

@@ -1,6 +1,6 @@
 //! Reads the host's messages in place, and writes the few that change.
 //!
-//! Each format is written once over [`Node`] and so works on JSON values, on Python dicts and on host objects.
+//! Each format is written once over [`Node`], and so works on JSON values, on Python dicts and on host objects.
 
 mod ai_sdk;
 mod anthropic;
@@ -36,10 +36,10 @@ use crate::error::{Error, Result};
 use crate::message::{Conversation, Message, Part, Pin, Span, Tie};
 use entry::{Entry, Joins};
 
-/// Reads a list of messages in `format`. O(blocks); text is borrowed, arguments of calls are rendered.
+/// Reads a list of messages in `format`. O(blocks). Text is borrowed, and arguments of calls are rendered.
 ///
 /// # Errors
-/// `Conversation` if `messages` is not a list, `Message` if a message is not what the format asks for.
+/// `Conversation` if `messages` is not a list, `Message` if a message is not valid in the format.
 pub fn read<N: Node>(messages: &N, format: Format) -> Result<Conversation<N::Text>> {
     let length = messages.length().ok_or_else(|| not_a_list(messages))?;
     let mut conversation = Conversation { messages: Vec::with_capacity(length) };
@@ -48,7 +48,7 @@ pub fn read<N: Node>(messages: &N, format: Format) -> Result<Conversation<N::Tex
     for (index, node) in (0..length).filter_map(|index| messages.at(index)).enumerate() {
         let Entry { role, parts, pin, joins, ties } =
             dialect::read(&node, index, format).map_err(|error| error.at(index))?;
-        // An empty entry is shown as a message of its own, which providers refuse.
+        // An empty entry is a message of its own, which providers refuse.
         let joins = if parts.is_empty() { Joins::Nothing } else { joins };
         let replaces = ties.iter().any(|(_, tie)| matches!(tie, Tie::Replaces));
         match conversation.messages.last_mut() {
@@ -68,15 +68,15 @@ pub fn read<N: Node>(messages: &N, format: Format) -> Result<Conversation<N::Tex
         }
         before = joins;
     }
-    // The provider reads what is before it no longer, or may not get it at all. Were it removed, nothing of that would
-    // be left; an older one is among what the newest stands for, and may go.
+    // The provider no longer reads the messages before it, or may not get them at all. If it were removed, nothing of
+    // them would be left. The newest one also replaces older ones, which may be removed.
     if let Some(message) = newest_replacement {
         conversation.messages[message].pin = Pin::Pinned;
     }
     Ok(conversation)
 }
 
-/// Every message, as nodes.
+/// Returns every message as a node.
 fn message_list<N: Node>(messages: &N) -> Result<Vec<N>> {
     messages.items().ok_or_else(|| not_a_list(messages))
 }
@@ -93,7 +93,7 @@ fn unknown_block<N: Node>(block: &N, format: Format, index: usize) -> Result<Par
     Ok(Part::Opaque(block.rendered()?))
 }
 
-/// The error for a value nested deeper than [`MAX_DEPTH`].
+/// Returns the error for a value that is nested deeper than [`MAX_DEPTH`].
 pub fn too_deep() -> Error {
     Error::Conversation {
         problem: format!("a value is nested deeper than {MAX_DEPTH} levels"),

@@ -1,4 +1,4 @@
-//! The two small traits that every wire format is written over.
+//! The two small traits over which every wire format is written.
 
 use crate::message::Text;
 
@@ -23,7 +23,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for it in an error.
+    /// Returns the word for it in an error.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Null => "null",
@@ -36,34 +36,35 @@ impl Kind {
     }
 }
 
-/// The representation of raw bytes in JSON.
+/// How raw bytes are represented in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bytes {
-    /// Only how many there are: for counting, since a provider does not count them as text.
+    /// Only their number, for counting, because a provider does not count them as text.
     Length,
-    /// All of them, in base64 as Strands stores them in a session: for reading.
+    /// All of them, in base64 as Strands stores them in a session, for reading.
     Whole,
-    /// The same, with lone surrogates, which no text can hold, as escapes: for a store, from which all comes back as it was.
+    /// The same, with escapes for lone surrogates, which text cannot contain. From a store everything comes back
+    /// unchanged.
     Stored,
 }
 
-/// The most levels that a value may be nested: well over any real tool result, well under the depth that would exhaust
-/// the stack of a thread. A cyclic Python structure ends here too.
+/// Maximum nesting of a value: well above any real tool result, and well below the depth that would exhaust a thread's
+/// stack. It also ends a cyclic Python structure.
 pub const MAX_DEPTH: usize = 256;
 
-/// The most levels of a whole message: its own and a value of [`MAX_DEPTH`] inside.
+/// Maximum nesting of a whole message: its own levels and a value of [`MAX_DEPTH`] inside.
 pub const MAX_MESSAGE_DEPTH: usize = MAX_DEPTH + 16;
 
-/// Levels of maps that are united where several messages become one: the message, its metadata, and what in them is the
-/// host's own.
+/// Levels of maps that are merged when several messages become one: the message, its metadata, and the host's own data
+/// in them.
 pub const UNITED: usize = 3;
 
 /// A value of the host, read in place.
 pub trait Node: Clone {
-    /// A string of the host, borrowed where that is possible.
+    /// A string of the host, borrowed if possible.
     type Text: Text + From<String> + Sync;
 
-    /// The type of this node.
+    /// Returns the type of this node.
     fn kind(&self) -> Kind;
 
     /// True if this is `null` or `None`.
@@ -74,38 +75,38 @@ pub trait Node: Clone {
     /// Returns the field `key`, even if it is null. `None` if there is no such field.
     fn get(&self, key: Key) -> Option<Self>;
 
-    /// The field of a name that no format has: inside of a call's arguments.
+    /// Returns the field with a name that no format has, inside a call's arguments.
     fn field(&self, name: &str) -> Option<Self>;
 
-    /// The elements of a list, `None` for anything else.
+    /// Returns the elements of a list; `None` for any other value.
     fn items(&self) -> Option<Vec<Self>> {
         self.length().map(|length| (0..length).filter_map(|index| self.at(index)).collect())
     }
 
-    /// Number of elements of a list, `None` for anything else.
+    /// Returns the number of elements of a list; `None` for any other value.
     fn length(&self) -> Option<usize>;
 
     /// Returns the number of fields of a dict; `None` for other values, because an object's fields look like its
     /// methods.
     fn field_count(&self) -> Option<usize>;
 
-    /// An element of a list.
+    /// Returns an element of a list.
     fn at(&self, index: usize) -> Option<Self>;
 
-    /// The text of a string, `None` for anything else. O(1) where the host keeps UTF-8.
+    /// Returns the text of a string; `None` for any other value. O(1) if the host keeps UTF-8.
     fn text(&self) -> Option<Self::Text>;
 
-    /// The bytes of a string whose [`Node::text`] is not all of it, because it is no text in any encoding.
+    /// Returns the bytes of a string that [`Node::text`] cannot represent, because it is not valid in any encoding.
     fn raw(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// The number of raw bytes, `None` for anything else.
+    /// Returns the number of raw bytes; `None` for any other value.
     fn byte_length(&self) -> Option<usize> {
         None
     }
 
-    /// Copies the raw bytes from `at` on into `into`; says how many.
+    /// Copies the raw bytes from `at` on into `into`, and returns their number.
     fn read_bytes(&self, _at: usize, _into: &mut [u8]) -> usize {
         0
     }
@@ -119,17 +120,17 @@ pub trait Node: Clone {
     /// `Conversation` if it is nested deeper than `depth`.
     fn render(&self, out: &mut String, bytes: Bytes, depth: usize) -> Result<()>;
 
-    /// Does work that touches nothing of the host, and lets its other threads run meanwhile.
+    /// Does work that uses no object of the host, and lets the host's other threads run meanwhile.
     fn aside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         work()
     }
 
-    /// The field `key`, if it is there and not null.
+    /// Returns the field `key`, if it exists and is not null.
     fn present(&self, key: Key) -> Option<Self> {
         self.get(key).filter(|node| !node.is_null())
     }
 
-    /// The value as compact JSON, for counting.
+    /// Returns the value as compact JSON, for counting.
     ///
     /// # Errors
     /// `Conversation` if it is nested deeper than [`MAX_DEPTH`].
@@ -140,27 +141,27 @@ pub trait Node: Clone {
     }
 }
 
-/// A host that can make new values: what applying a plan needs beyond reading.
+/// A host that can create new values, which applying a plan needs.
 ///
 /// Nothing is changed in place. A new value shares every part that did not change with the old one.
 pub trait Build: Node {
     /// An owned value of the host.
     type Out;
 
-    /// This very value.
+    /// Returns this very value.
     fn keep(&self) -> Self::Out;
 
-    /// A shallow copy of this map or object with these fields set, those without a value taken away, and those fields of
-    /// `others` that it has not and that are not named. Maps in maps are united likewise, down to [`UNITED`] levels. An
-    /// object takes nothing of others.
+    /// Returns a shallow copy of this map or object. These fields are set, or removed if they have no value. Fields of
+    /// `others` that it lacks and that are not named are added. Maps in maps are merged likewise, down to [`UNITED`]
+    /// levels. An object takes nothing of others.
     fn united(&self, fields: Vec<(Key, Option<Self::Out>)>, others: &[Self]) -> Result<Self::Out>;
 
-    /// A shallow copy of this map or object with these fields set, those without a value taken away.
+    /// Returns a shallow copy of this map or object with these fields set, or removed if they have no value.
     fn with_all(&self, fields: Vec<(Key, Option<Self::Out>)>) -> Result<Self::Out> {
         self.united(fields, &[])
     }
 
-    /// The same with one field set.
+    /// Returns a shallow copy with one field set.
     fn with(&self, key: Key, value: Self::Out) -> Result<Self::Out> {
         self.with_all(vec![(key, Some(value))])
     }
@@ -168,19 +169,19 @@ pub trait Build: Node {
     /// Returns a shallow copy of this map or object with these fields set.
     fn with_fields(&self, fields: Vec<(&str, Self::Out)>) -> Result<Self::Out>;
 
-    /// A new list.
+    /// Returns a new list.
     fn list(&self, items: Vec<Self::Out>) -> Result<Self::Out>;
 
-    /// A truth value.
+    /// Returns a truth value.
     fn truth(&self, value: bool) -> Self::Out;
 
-    /// A new string.
+    /// Returns a new string.
     fn string(&self, text: &str) -> Self::Out;
 
-    /// A new map.
+    /// Returns a new map.
     fn map(&self, entries: Vec<(Key, Self::Out)>) -> Result<Self::Out>;
 
-    /// A new value of the kind of this one: a map, or an object of the same class.
+    /// Returns a new value like this one: a map, or an object of the same class.
     fn map_like(&self, entries: Vec<(Key, Self::Out)>) -> Result<Self::Out> {
         self.map(entries)
     }

@@ -1,10 +1,10 @@
 //! OpenAI Chat Completions, with the additions of litellm and Amplifier.
 //!
 //! A message is `{role, content, ...}` with its calls beside the content, and every result is a message of its own
-//! (<https://platform.openai.com/docs/api-reference/chat/create>). Of those who carry other models in this form, litellm
-//! adds `reasoning_content` and `thinking_blocks`, `OpenRouter` and vLLM `reasoning` and `reasoning_details`
-//! (<https://openrouter.ai/docs/use-cases/reasoning-tokens>), Cohere `tool_plan`, and Amplifier puts blocks of Anthropic's
-//! form into the content.
+//! (<https://platform.openai.com/docs/api-reference/chat/create>). Gateways that carry other models in this format add
+//! fields: litellm `reasoning_content` and `thinking_blocks`, `OpenRouter` and vLLM `reasoning` and `reasoning_details`
+//! (<https://openrouter.ai/docs/use-cases/reasoning-tokens>), Cohere `tool_plan`. Amplifier puts blocks in Anthropic's
+//! format into the content.
 
 pub(super) mod write;
 
@@ -35,9 +35,9 @@ const ROLES: [(&str, Role); 6] = [
 enum Spot<N: Node> {
     /// A text field of the message, by its key.
     Field(Key, N),
-    /// One of several texts in the string that is its content.
+    /// One of several texts in the string content.
     Joined(N::Text),
-    /// In a list that is a field of the message.
+    /// A block in a list that is a field of the message.
     Block(Key, N),
 }
 
@@ -50,7 +50,7 @@ impl<N: Node> Spot<N> {
     }
 }
 
-/// The fields that hold parts, in their order.
+/// The fields with parts, in order.
 const IN_ORDER: [Key; 10] = [
     Key::ReasoningContentSnake,
     Key::Reasoning,
@@ -64,7 +64,7 @@ const IN_ORDER: [Key; 10] = [
     Key::FunctionCallSnake,
 ];
 
-/// The parts of a message in their order. Every reader and writer goes by this.
+/// Returns the parts of a message, in order. Every reader and writer uses this order.
 fn spots<N: Node>(message: &N) -> Vec<Spot<N>> {
     let mut spots = Vec::new();
     for key in IN_ORDER {
@@ -82,14 +82,14 @@ fn spots<N: Node>(message: &N) -> Vec<Spot<N>> {
     spots
 }
 
-/// The texts in a field, if they are several.
+/// Returns the texts in a field, if there are several.
 fn joined<N: Node>(message: &N, key: Key, value: &N) -> Option<Vec<N::Text>> {
     let texts = (key == Key::Content).then(|| texts_in(value, speaker_of(message)))?;
     texts.filter(|texts| texts.len() > 1)
 }
 
-/// True if a field repeats reasoning that another one has. Who writes signed thinking in blocks writes it as plain text
-/// too, some write that under both of its names, and some the blocks.
+/// True if a field repeats reasoning that another field has. Writers of signed thinking blocks also write them as plain
+/// text, and some write the plain text under both names, or the blocks twice.
 fn is_said_twice<N: Node>(message: &N, key: Key, value: &N) -> bool {
     let same = |other| {
         let other = message.present(other).and_then(|other: N| other.text());
@@ -108,14 +108,14 @@ fn is_reasoning(key: Key) -> bool {
     matches!(key, Key::ReasoningContentSnake | Key::Reasoning | Key::ThinkingBlocks | Key::ReasoningDetails)
 }
 
-/// The fields that only repeat reasoning: they stay and go with what they repeat.
+/// Returns the fields that only repeat reasoning. They are kept and removed with the field that they repeat.
 fn repeating<N: Node>(message: &N) -> impl Iterator<Item = Key> + '_ {
     IN_ORDER.into_iter().filter(|key| {
         is_reasoning(*key) && message.present(*key).is_some_and(|value| is_said_twice(message, *key, &value))
     })
 }
 
-/// True if reasoning is in blocks, and not only what is encrypted of it.
+/// True if reasoning is in blocks that have text, and not only encrypted data.
 fn has_blocks_of_text<N: Node>(message: &N) -> bool {
     let blocks = [Key::ThinkingBlocks, Key::ReasoningDetails].into_iter().filter_map(|key| message.present(key));
     blocks.filter_map(|blocks| blocks.items()).flatten().any(|block| {
@@ -135,7 +135,7 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
         return Ok(Entry { role, parts, pin, joins: Joins::Results, ties: vec![] });
     }
     let spots = spots(entry);
-    // A model that says nothing is answered with no content and no calls.
+    // An answer without text has no content and no calls.
     if spots.is_empty() && role != Role::Assistant {
         required_content(entry, index)?;
     }
@@ -169,8 +169,8 @@ fn read_spot<N: Node>(spot: &Spot<N>, index: usize) -> Result<Part<N::Text>> {
     }
 }
 
-/// A call: `{id, function: {name, arguments}}`, `{id, custom: {name, input}}`, as Amplifier has it `{id, tool, arguments}`,
-/// or as `LangChain` has it `{id, name, args}`.
+/// Reads a call: `{id, function: {name, arguments}}`, `{id, custom: {name, input}}`, Amplifier's `{id, tool,
+/// arguments}`, or `LangChain`'s `{id, name, args}`.
 fn read_call<N: Node>(call: &N, index: usize) -> Result<Part<N::Text>> {
     let id = id_or_none(call, Key::Id, "tool call", index)?;
     let inner = call.present(Key::Function).or_else(|| call.present(Key::Custom)).unwrap_or_else(|| call.clone());

@@ -1,8 +1,8 @@
 //! Items of OpenAI Responses.
 //!
-//! The list holds messages, and beside them an item for every step of the model and every answer to one
-//! (<https://platform.openai.com/docs/api-reference/responses/create>). What the model gives in one go are items in a
-//! row, and so are the outputs that answer it; each such row is one message here.
+//! The list has messages, and an item for every step of the model and every answer to one
+//! (<https://platform.openai.com/docs/api-reference/responses/create>). A model's answer is several consecutive items,
+//! and so are the outputs that answer it. Each such sequence is one message here.
 
 pub(super) mod output;
 pub(super) mod write;
@@ -52,20 +52,21 @@ pub(super) fn read<N: Node>(entry: &N, index: usize) -> Result<Entry<N::Text>> {
 }
 
 /// Returns the tie of an item. A reference names an item that OpenAI has stored, which may be a call. The item of a
-/// compaction stands for everything before it: "you can drop items that came before the most recent compaction item"
+/// compaction replaces everything before it: "you can drop items that came before the most recent compaction item"
 /// (<https://developers.openai.com/api/docs/guides/compaction>).
 fn tie_of<T>(name: Option<&str>) -> Option<Tie<T>> {
     match name {
-        // It may come without its type.
+        // A reference may come without its type.
         None | Some("item_reference") => Some(Tie::Refers),
         Some("compaction") => Some(Tie::Replaces),
         Some(_) => None,
     }
 }
 
-/// An item with an id of its own is what OpenAI has stored under that, and asks for its reasoning: "Item 'msg_...' of type
-/// 'message' was provided without its required 'reasoning' item" (<https://github.com/openai/openai-node/issues/1791>).
-/// Without the id it is only what was said (<https://github.com/can1357/oh-my-pi/pull/4155>). Calls keep their reasoning anyway.
+/// Returns the parts that need their reasoning. OpenAI has stored an item with an id, and requires its reasoning: "Item
+/// 'msg_...' of type 'message' was provided without its required 'reasoning' item"
+/// (<https://github.com/openai/openai-node/issues/1791>). Without the id it is only text
+/// (<https://github.com/can1357/oh-my-pi/pull/4155>). Calls keep their reasoning anyway.
 fn stored_with_reasoning<N: Node>(entry: &N, parts: &[Part<N::Text>]) -> Vec<(usize, Tie<N::Text>)> {
     match parts {
         [Part::Text(_) | Part::Media(_) | Part::Document(_), ..] if entry.present(Key::Id).is_some() => {
@@ -75,8 +76,8 @@ fn stored_with_reasoning<N: Node>(entry: &N, parts: &[Part<N::Text>]) -> Vec<(us
     }
 }
 
-/// True if the item is a message: of that type, or of none. A reference may come without its type too, but then it has no
-/// role either.
+/// True if the item is a message: it has that type, or none. A reference may have no type either, but then it has no
+/// role.
 fn is_message<N: Node>(entry: &N) -> bool {
     match field(entry, Key::Type) {
         Some(name) => &*name == "message",
@@ -88,7 +89,7 @@ fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
     let part = match field(block, Key::Type).as_deref() {
         Some("input_text" | "output_text") => field(block, Key::Text).map(Part::Text),
         Some("refusal") => field(block, Key::Refusal).map(Part::Text),
-        // A picture without an address is one that has an id.
+        // A picture without an address has an id.
         Some("input_image") => Some(Part::Media(media::media_of(block.present(Key::ImageUrl), MediaKind::Image))),
         Some("input_file") => Some(Part::Document(media::file(block))),
         Some("input_audio") => Some(Part::Media(media::media_of(block.present(Key::InputAudio), MediaKind::Audio))),
@@ -97,9 +98,9 @@ fn read_block<N: Node>(block: &N, index: usize) -> Result<Part<N::Text>> {
     part.map_or_else(|| unknown_block(block, Format::OpenAiResponses, index), Ok)
 }
 
-/// An item of the model's side. A tool that runs at OpenAI has no output item, so its call is kept whole, as is what is
-/// unknown. So is a reference: it stands for what the server has stored, and what is stored there are the model's own
-/// items.
+/// Reads an item of the model's side. A tool that runs at OpenAI has no output item, so its call is kept whole, like an
+/// unknown item and a reference. A reference stands for an item that the server has stored, which is one of the model's
+/// own.
 fn read_step<N: Node>(entry: &N, name: &str, index: usize) -> Result<Part<N::Text>> {
     let part = match name {
         "reasoning" => read_reasoning(entry),
@@ -128,7 +129,7 @@ fn read_step<N: Node>(entry: &N, name: &str, index: usize) -> Result<Part<N::Tex
     part.map_or_else(|| Ok(Part::Opaque(entry.rendered()?)), Ok)
 }
 
-/// A call of a tool that OpenAI defines: its type is its name. Without an id nothing can answer it.
+/// Reads a call of a tool that OpenAI defines; the type is its name. Without an id nothing can answer it.
 fn read_action<N: Node>(entry: &N) -> Result<Option<Part<N::Text>>> {
     let action = [Key::Action, Key::Actions, Key::Operation].into_iter().find_map(|key| entry.present(key));
     Ok(match (field(entry, Key::CallId), field(entry, Key::Type)) {
@@ -140,8 +141,8 @@ fn read_action<N: Node>(entry: &N) -> Result<Option<Part<N::Text>>> {
     })
 }
 
-/// The words of a reasoning item, or what is encrypted of it; `None` where they are not what they should be. With an id or
-/// encrypted, it must stay with the item after it: OpenAI rejects either without the other
+/// Reads the text of a reasoning item, or its encrypted data; `None` if they are not valid. With an id, or encrypted,
+/// it must stay with the item after it, because OpenAI rejects either without the other
 /// (<https://platform.openai.com/docs/guides/reasoning#keeping-reasoning-items-in-context>).
 fn read_reasoning<N: Node>(entry: &N) -> Option<Part<N::Text>> {
     let mut texts = Vec::new();
@@ -161,10 +162,10 @@ fn read_reasoning<N: Node>(entry: &N) -> Option<Part<N::Text>> {
     Some(Part::Reasoning { text, signature: if signed { Signature::Signed } else { Signature::Unsigned } })
 }
 
-/// Returns the field that names the call of an output; `None` for other items.
+/// Returns the field of an output that names its call; `None` for other items.
 fn answered_by<N: Node>(name: &str, entry: &N) -> Option<Key> {
     match name {
-        // OpenAI's reference has the call's id here in `id`, its guide in `call_id`.
+        // OpenAI's reference has the call's id in `id`, and its guide has it in `call_id`.
         "local_shell_call_output" if entry.present(Key::CallId).is_none() => Some(Key::Id),
         "function_call_output"
         | "custom_tool_call_output"

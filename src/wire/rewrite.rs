@@ -1,7 +1,7 @@
-//! Writes a plan's outcome in the host's own shape.
+//! Writes the outcome of a plan in the host's own shape.
 //!
-//! A message that does not change is returned as the same object; one that does is a shallow copy that shares
-//! everything but the changed path.
+//! An unchanged message is returned as the same object. A changed message is a shallow copy that shares everything but
+//! the changed path.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -23,17 +23,17 @@ use crate::message::{Conversation, Pin, Span};
 pub struct Rewritten<O> {
     /// The host's value.
     pub value: O,
-    /// The entries that it was made of; empty for one that was inserted.
+    /// The entries from which it was made; empty for an inserted entry.
     pub of: Range<usize>,
-    /// True if it is the one entry of `of`, unchanged.
+    /// True if it is the single entry of `of`, unchanged.
     pub is_same: bool,
 }
 
-/// The list that `changes` describes, as values of the host; `conversation` is what was read from `messages`. O(changes +
-/// blocks of changed messages), except for the logarithm of what changes in a message.
+/// Returns the list that `changes` describes, as values of the host. `conversation` was read from `messages`. O(changes
+/// + blocks of changed messages), times the logarithm of the changes in a message.
 ///
 /// # Errors
-/// Those of the host when a value cannot be built.
+/// The host's errors, if a value cannot be built.
 pub fn rewrite<N: Build, T>(
     messages: &N,
     conversation: &Conversation<T>,
@@ -100,12 +100,12 @@ pub fn rewrite<N: Build, T>(
     Ok(out)
 }
 
-/// Adds values that were made of these entries, and takes them away from where they are.
+/// Appends values that were made from these entries, and empties `made`.
 fn changed<O>(out: &mut Vec<Rewritten<O>>, made: &mut Vec<O>, of: &Range<usize>) {
     out.extend(made.drain(..).map(|value| Rewritten { value, of: of.clone(), is_same: false }));
 }
 
-/// The smallest range that has all of these entries.
+/// Returns the smallest range with all of these entries.
 fn hull(entries: impl Iterator<Item = usize>) -> Range<usize> {
     entries
         .map(|entry| entry..entry + 1)
@@ -113,7 +113,7 @@ fn hull(entries: impl Iterator<Item = usize>) -> Range<usize> {
         .unwrap_or(0..0)
 }
 
-/// The entries that have a message of their own afterwards, which has their other fields.
+/// Returns the entries that still have a message of their own, which has their other fields.
 fn homes<T>(
     conversation: &Conversation<T>,
     changes: &[Change<'_>],
@@ -167,7 +167,7 @@ fn edits_of_entries<'a>(
     edits.collect()
 }
 
-/// A piece as values of the host.
+/// Returns a piece as values of the host.
 fn material<'a, N: Build, T>(
     piece: &'a Piece,
     entries: &[N],
@@ -198,8 +198,8 @@ fn material<'a, N: Build, T>(
     }
 }
 
-/// The string of an item of a tool result, whose part is the `part`th of its entry; `None` for an item that is not one
-/// string.
+/// Returns the string of a tool result's item, whose part has the index `part` in its entry; `None` if the item is not
+/// one string.
 pub fn item_node<N: Node>(entry: &N, format: Format, part: usize, item: usize) -> Option<N> {
     dialect::item(entry, format, part, item).filter(|node| node.kind() == Kind::Text)
 }

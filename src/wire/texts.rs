@@ -1,17 +1,17 @@
-//! New texts in the value of a call or a result.
+//! Puts new texts into the value of a call or a result.
 
 use super::change::{Arguments, Step};
 use super::key::Key;
 use super::node::{Build, Kind};
 use crate::error::Result;
 
-/// The new text for the item at `position`, if there is one; `changes` are in the order of the items.
+/// Returns the new text for the item at `position`, if there is one; `changes` are in the order of the items.
 pub(super) fn text_for<'a>(changes: &[(usize, &'a str)], position: usize) -> Option<&'a str> {
     let first = changes.partition_point(|(item, _)| *item < position);
     changes.get(first).filter(|(item, _)| *item == position).map(|(_, text)| *text)
 }
 
-/// The arguments of a call with new texts in them: as a text where the host keeps them so.
+/// Returns the arguments of a call with new texts. They stay text if the host keeps them as text.
 pub(super) fn rewritten<N: Build>(arguments: &N, new: &Arguments) -> Result<N::Out> {
     if arguments.kind() == Kind::Text {
         return Ok(arguments.string(&new.input));
@@ -20,7 +20,7 @@ pub(super) fn rewritten<N: Build>(arguments: &N, new: &Arguments) -> Result<N::O
     with_texts(arguments, &texts)
 }
 
-/// A value with new texts in some places, which come in their order; what is not on the way to one is shared.
+/// Returns a value with new texts in some places, given in order. Values that are not on the path to one are shared.
 fn with_texts<N: Build>(value: &N, texts: &[(&[Step], &str)]) -> Result<N::Out> {
     if let [([], text)] = texts {
         return Ok(value.string(text));
@@ -56,7 +56,7 @@ fn with_texts<N: Build>(value: &N, texts: &[(&[Step], &str)]) -> Result<N::Out> 
     }
 }
 
-/// The items of a tool result, some of them replaced by texts.
+/// Returns the items of a tool result, some of them replaced by texts.
 pub(super) fn replaced<N: Build>(
     items: &[N],
     changes: &[(usize, &str)],

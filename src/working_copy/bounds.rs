@@ -6,7 +6,7 @@ use crate::store::{
 };
 use crate::tokens::{CountTokens, TextKind};
 
-/// Upper bounds for the tokens of the texts that a plan adds, by its counter.
+/// Upper bounds for the tokens of the texts that a plan adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// The mark before a shortened text.
@@ -26,17 +26,18 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds under `counter`: what a long mark and a long note take, and some more, since a hash can take as many
-    /// tokens as it has digits. A mark of an even longer tool name can take more; the plan is then made again, tighter.
+    /// Returns the bounds under `counter`: the tokens of a long mark and a long note, and some more, because a hash can
+    /// have as many tokens as digits. A mark with an even longer tool name can have more. The plan is then made again,
+    /// tighter.
     pub fn of(counter: &dyn CountTokens, style: MarkStyle) -> Bounds {
-        /// Tokens that the digits of a hash can take above those of the sample.
+        /// Tokens that the digits of a hash can take beyond those of the sample.
         const HASH: usize = 10;
-        /// Tokens that the number of characters after a mark can take above one digit.
+        /// Tokens that the number of characters after a mark can take beyond one digit.
         const FOLLOWING: usize = 4;
-        /// A name as long as most are, and one of a file.
+        /// A tool name and a file name as long as most are.
         const TOOL: &str = "a_long_tool_name";
         const PATH: &str = "packages/some_package/src/components/some_component.tsx";
-        /// Characters of an output that are many.
+        /// A large number of characters in an output.
         const MANY: usize = 123_456_789;
         let (sample, overhead) = (Reference::of(TOOL, b"sample"), counter.overhead());
         let stored = Whereabouts::Stored(&sample);

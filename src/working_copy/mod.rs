@@ -1,8 +1,8 @@
 //! A conversation with the edits so far, for the stages and the planner.
 //!
-//! A working copy keeps bounds, not texts: what is shortened counts as the most it can take afterwards, and every gap counts
-//! the most its note can take. So nothing is cut or hashed that a later stage removes anyway, and a working copy that is
-//! inside its budget stays inside when its texts are made.
+//! A working copy keeps bounds instead of texts. Shortened content counts as the most tokens that it can have
+//! afterwards, and every gap as the most that its note can have. So nothing is cut or hashed that a later stage removes
+//! anyway, and a working copy inside its budget stays inside it when its texts are written.
 
 mod bounds;
 mod proposal;
@@ -23,10 +23,10 @@ pub use pruning::{ArgumentsRewrite, PartChange, PartCut, RewrittenArgument, Succ
 use reach::{fixed, musts};
 pub use reach::{last_requests, read_removal_note, requests};
 
-/// See the module's documentation.
+/// A conversation with edits; see the module's documentation.
 #[derive(Debug)]
 pub struct WorkingCopy<'a, T> {
-    /// The conversation as it came.
+    /// The original conversation.
     pub conversation: &'a Conversation<T>,
     /// The settings.
     pub policy: &'a Policy,
@@ -34,22 +34,22 @@ pub struct WorkingCopy<'a, T> {
     pub bounds: Bounds,
     /// Its calls and results.
     pub pairs: Pairs,
-    /// The ranges of messages that stay or go whole.
+    /// The ranges of messages that are kept or removed together.
     pub groups: Vec<Range<usize>>,
-    /// The thought that opens the last turn, which stays with its calls and results.
+    /// The thought that opens the last turn, which is kept with its calls and results.
     pub opening: Option<Opening>,
-    /// Tokens as they came.
+    /// Tokens of the original messages.
     pub tokens: &'a Measured,
     cut_points: CutPoints,
     kept: Vec<Keeping>,
     removed: Vec<bool>,
     /// The accepted cut of each item, in the order of the conversation.
     cuts: Vec<Option<(ItemPlace, Cut)>>,
-    /// Tokens of the older notes in messages that stay, which go with the gap after them.
+    /// Tokens of the older notes in kept messages that the gap after them removes.
     replaced: Vec<usize>,
     /// The accepted changes of other parts.
     parts: BTreeMap<(usize, usize), PartCut>,
-    /// Reasoning that may go, by message and part.
+    /// Reasoning that may be removed, by message and part.
     droppable: Vec<(usize, usize)>,
     total: usize,
     /// The tokens that a summary adds to a note.
@@ -58,7 +58,7 @@ pub struct WorkingCopy<'a, T> {
     recent_tokens: usize,
 }
 
-/// True if a message must stay.
+/// Whether a message must be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keeping {
     Must,
@@ -66,7 +66,7 @@ enum Keeping {
 }
 
 impl<'a, T: Text> WorkingCopy<'a, T> {
-    /// A working copy without edits. O(parts).
+    /// Returns a working copy without edits. O(parts).
     pub fn new(
         conversation: &'a Conversation<T>,
         tokens: &'a Measured,
@@ -116,15 +116,15 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         }
     }
 
-    /// Returns the same working copy, but the newest messages with this many tokens count as recent, if they are more
-    /// than the policy's.
+    /// Returns the working copy with the newest messages of this many tokens counted as recent, if they are more than
+    /// the policy's.
     #[must_use]
     pub fn with_recent(self, recent_tokens: usize) -> WorkingCopy<'a, T> {
         WorkingCopy { recent_tokens, ..self }
     }
 
-    /// Lets the tool loop at the end be removed as a whole, if the model has thought in it. A loop with a pin or with a call that
-    /// waits stays, as does one that the policy keeps. O(messages).
+    /// Allows removing the whole tool loop at the end, if the model has thought in it. A loop with a pin or an open
+    /// call is kept, and so is one that the policy keeps. O(messages).
     pub fn release_last_loop(&mut self) {
         let messages = &self.conversation.messages;
         let Some(start) = self.opening.map(|opening| opening.request + 1) else { return };
@@ -140,22 +140,22 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         self.kept[start..].fill(Keeping::May);
     }
 
-    /// The most tokens that the conversation takes with the edits so far.
+    /// Returns the most tokens of the conversation with the edits so far.
     pub fn total(&self) -> usize {
         self.total + self.summary
     }
 
-    /// True if the message may be removed, as far as pins and tasks go.
+    /// True if pins and tasks allow removing the message.
     pub fn may_remove(&self, message: usize) -> bool {
         self.kept[message] == Keeping::May && !self.removed[message]
     }
 
-    /// True if the message is removed already.
+    /// True if the message is already removed.
     pub fn is_removed(&self, message: usize) -> bool {
         self.removed[message]
     }
 
-    /// Messages that stay so far, the note of each gap among them.
+    /// Returns the number of messages kept so far, including the note of each gap.
     pub fn message_count(&self) -> usize {
         self.removed.iter().filter(|removed| !**removed).count() + self.gaps().len()
     }
@@ -171,7 +171,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         }
     }
 
-    /// The most tokens that an item takes after a cut.
+    /// Returns the most tokens of an item after a cut.
     fn most_of(&self, cut: &Cut) -> usize {
         match cut.superseded_by {
             Some(_) => self.bounds.superseded,
@@ -179,12 +179,12 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         }
     }
 
-    /// True if an item is to be shortened.
+    /// True if an item will be shortened.
     pub fn is_cut(&self, place: ItemPlace) -> bool {
         self.cuts[self.index_of(place)].is_some()
     }
 
-    /// The reasoning that may go, as far as the provider is concerned: message and part.
+    /// Returns the reasoning that the provider allows removing, as message and part.
     pub fn droppable(&self) -> &[(usize, usize)] {
         &self.droppable
     }
@@ -193,8 +193,8 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         self.tokens.item_index(place.message, place.part, place.item)
     }
 
-    /// Makes a proposal part of the working copy, unless it would save nothing or touch what must not be touched: no stage can
-    /// break a conversation, even if it is wrong.
+    /// Adds a proposal to the working copy, unless it saves nothing or changes protected content. So even a wrong stage
+    /// cannot break a conversation.
     pub fn accept(&mut self, stage: StageName, proposal: Proposal) {
         match proposal {
             Proposal::Shorten { place, keep } => self.shorten(stage, place, keep),
@@ -206,7 +206,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         }
     }
 
-    /// True if lines are kept of all that is taken away, in what room is left at the end: then a cut keeps nothing by itself.
+    /// True if lines of all removed content are kept in the remaining room. A cut by itself then keeps nothing.
     pub fn is_digested(&self) -> bool {
         self.policy.stages.contains(&StageName::Digest)
     }
@@ -230,7 +230,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
             return;
         }
         let freed: usize = messages.clone().map(|message| self.message_tokens(message)).sum();
-        // A gap beside another one grows it; a gap between two others joins them.
+        // A gap beside another one extends it; a gap between two others joins them.
         let before = messages.start.checked_sub(1).is_some_and(|message| self.removed[message]);
         let after = self.removed.get(messages.end).copied().unwrap_or(false);
         let notes_gone = usize::from(before) + usize::from(after);
@@ -246,7 +246,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         self.summary = self.bounds.summary;
     }
 
-    /// Frees the older notes in the message that a gap from `start` on is behind: the new note takes their place.
+    /// Removes the older notes in the message before a gap from `start` on, because the new note replaces them.
     fn replace_notes(&mut self, start: usize) {
         let messages = &self.conversation.messages;
         let before = match self.opening_before(start) {
@@ -261,12 +261,12 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         self.total -= self.replaced[before];
     }
 
-    /// The opening of the last turn, where a gap from `start` on is in that turn.
+    /// Returns the opening of the last turn, if a gap from `start` on is in that turn.
     pub fn opening_before(&self, start: usize) -> Option<Opening> {
         self.opening.filter(|opening| opening.request < start)
     }
 
-    /// Takes back every shortening.
+    /// Undoes every shortening.
     pub fn restore(&mut self) {
         for slot in 0..self.cuts.len() {
             if let Some((_, cut)) = self.cuts[slot].take() {
@@ -276,7 +276,7 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         self.restore_parts();
     }
 
-    /// The most tokens that the message takes with the edits so far.
+    /// Returns the most tokens of the message with the edits so far.
     pub fn message_tokens(&self, message: usize) -> usize {
         let cuts = self.cuts[self.tokens.items_of(message)].iter().flatten();
         cuts.fold(self.tokens.message(message) - self.replaced[message], |total, (_, cut)| {
@@ -284,12 +284,12 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         }) - self.saved_in_parts(message)
     }
 
-    /// The shortenings, in the order of the conversation.
+    /// Returns the shortenings, in the order of the conversation.
     pub fn cuts(&self) -> impl Iterator<Item = (ItemPlace, Cut)> + '_ {
         self.cuts.iter().flatten().cloned()
     }
 
-    /// The gaps: maximal ranges of removed messages.
+    /// Returns the gaps: maximal ranges of removed messages.
     pub fn gaps(&self) -> Vec<Range<usize>> {
         let mut gaps: Vec<Range<usize>> = Vec::new();
         for message in (0..self.removed.len()).filter(|message| self.removed[*message]) {

@@ -1,4 +1,4 @@
-//! Proposals of stages, and the accepted parts of them.
+//! Proposals of stages, and the accepted ones.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use super::pruning::{ArgumentsRewrite, Successor};
 use crate::edit::ItemPlace;
 use crate::policy::StageName;
 
-/// A shortening that the planner accepted.
+/// An accepted shortening.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
     /// The stage that proposed it.
     pub stage: StageName,
-    /// Tokens of the text that are kept.
+    /// Number of tokens of the text that are kept.
     pub keep: usize,
-    /// Tokens of the item before.
+    /// Tokens of the item before the cut.
     pub tokens_before: usize,
-    /// The content that supersedes the item; then nothing of the item is kept.
+    /// The content that supersedes the item. Nothing of the item is then kept.
     pub superseded_by: Option<Arc<str>>,
 }
 
@@ -30,32 +30,32 @@ pub enum Proposal {
         /// Tokens of its text to keep.
         keep: usize,
     },
-    /// Keep nothing of an item, because of something that came later.
+    /// Keep nothing of an item, because later content supersedes it.
     Supersede {
         /// The item.
         place: ItemPlace,
         /// The later content.
         by: Successor,
     },
-    /// Put lines in place of texts in the arguments of a call.
+    /// Replace texts in the arguments of a call by lines.
     Rewrite {
         /// Its message.
         message: usize,
-        /// Its place there.
+        /// Its index in that message.
         part: usize,
         /// The texts.
         rewriting: ArgumentsRewrite,
     },
-    /// Keep only this many tokens of a text, and only the first line of a note about earlier removals.
+    /// Keep only this many tokens of a text. Of a note about earlier removals, keep only the first line.
     Condense {
         /// The message.
         message: usize,
-        /// The text's place there.
+        /// The text's index in that message.
         part: usize,
         /// Tokens to keep.
         keep: usize,
     },
-    /// Keep no reasoning of a message: some of it alone is refused.
+    /// Remove all reasoning of a message, because providers refuse a part of it.
     DropReasoning {
         /// The message.
         message: usize,

@@ -10,34 +10,34 @@ use crate::policy::StageName;
 use crate::store::Went;
 use crate::wire::Step;
 
-/// The content that supersedes something.
+/// The content that supersedes other content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Successor {
-    /// Its message: while this stays, what it supersedes is not needed.
+    /// Its message. As long as this is kept, the superseded content is not needed.
     pub message: usize,
-    /// Its description, such as `a later read of src/lib.rs`. Without a semicolon.
+    /// Its description without a semicolon, such as `a later read of src/lib.rs`.
     pub named: Arc<str>,
 }
 
-/// Texts in the arguments of a call that are to give way to a line each.
+/// Texts in the arguments of a call that will each be replaced by a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentsRewrite {
-    /// The file that they are of.
+    /// The path of their file.
     pub path: String,
-    /// The texts, in their order.
+    /// The texts, in order.
     pub texts: Vec<RewrittenArgument>,
 }
 
-/// One of them.
+/// One of these texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RewrittenArgument {
-    /// The way to it.
+    /// The path to it.
     pub steps: Vec<Step>,
     /// Its position in the JSON of the arguments.
     pub literal: Range<usize>,
-    /// Its characters.
+    /// Its number of characters.
     pub characters: usize,
-    /// Its meaning for the file.
+    /// What the call did with it.
     pub went: Went,
 }
 
@@ -46,30 +46,30 @@ pub struct RewrittenArgument {
 pub enum PartChange {
     /// Texts in the arguments of a call become lines.
     Rewrite(ArgumentsRewrite),
-    /// So many tokens of a text are kept.
+    /// This many tokens of a text are kept.
     Condense(usize),
-    /// It goes away.
+    /// The part is removed.
     Drop,
 }
 
-/// A change of a part that the planner accepted.
+/// An accepted change of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartCut {
     /// The stage that proposed it.
     pub stage: StageName,
     /// The change.
     pub change: PartChange,
-    /// Tokens of the part before.
+    /// Tokens of the part before the change.
     pub tokens_before: usize,
-    /// The most that it takes afterwards.
+    /// The most tokens of the part after the change.
     pub(super) at_most: usize,
 }
 
 impl<T: Text> WorkingCopy<'_, T> {
     pub(super) fn supersede(&mut self, stage: StageName, place: ItemPlace, by: Successor) {
         let (now, then) = (self.item_tokens(place), self.bounds.superseded);
-        // A message that must stay can outlive a successor that may be removed; any other older message is removed
-        // before it.
+        // A required message may be kept while its successor is removed. Any other older message is removed before its
+        // successor.
         let outlives = self.kept[place.message] == Keeping::Must && self.kept[by.message] == Keeping::May;
         if !self.may_touch(place.message) || self.removed[by.message] || outlives || then >= now {
             return;
@@ -91,7 +91,7 @@ impl<T: Text> WorkingCopy<'_, T> {
     pub(super) fn condense(&mut self, stage: StageName, message: usize, part: usize, keep: usize) {
         let content = &self.conversation.messages[message];
         let is_note = read_removal_note(&content.parts[part]).is_some();
-        // A gap of this plan takes its older notes away.
+        // A gap of this plan removes its older notes.
         if content.role == Role::System || is_note && self.replaced[message] > 0 {
             return;
         }
@@ -118,10 +118,10 @@ impl<T: Text> WorkingCopy<'_, T> {
         self.parts.insert(place, PartCut { stage, change, tokens_before, at_most });
     }
 
-    /// The most tokens that a call takes with other arguments.
+    /// Returns the most tokens of a call with other arguments.
     fn most_of_call(&self, rewriting: &ArgumentsRewrite, [id, name, input]: [&T; 3]) -> usize {
-        /// Bytes of names and short values for each token: denser than any but random ones. Where it is not enough, the
-        /// plan comes out too large and is made again, tighter.
+        /// Bytes for each token of names and short values: only random ones have fewer. If this is wrong, the plan
+        /// comes out too large and is made again, tighter.
         const BYTES_A_TOKEN: usize = 2;
         let gone: usize = rewriting.texts.iter().map(|text| text.literal.len()).sum();
         let stays = id.len() + name.len() + input.len() - gone;
@@ -133,12 +133,12 @@ impl<T: Text> WorkingCopy<'_, T> {
         self.parts.iter().map(|(place, cut)| (*place, cut))
     }
 
-    /// Tokens by which the changes of its parts make a message shorter.
+    /// Returns the tokens that the changes of its parts save in a message.
     pub(super) fn saved_in_parts(&self, message: usize) -> usize {
         self.parts.range((message, 0)..(message + 1, 0)).map(|(_, cut)| cut.tokens_before - cut.at_most).sum()
     }
 
-    /// Takes back what was done in a message that goes.
+    /// Undoes the changes in a message that is removed.
     pub(super) fn forget(&mut self, message: usize) {
         self.cuts[self.tokens.items_of(message)].fill(None);
         let parts: Vec<_> = self.parts.range((message, 0)..(message + 1, 0)).map(|(place, _)| *place).collect();

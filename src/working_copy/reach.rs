@@ -1,4 +1,4 @@
-//! The reach of stages: the recent messages, those that must stay, and the parts that may be shortened.
+//! What stages may change: the recent messages, the required messages, and the parts that may be shortened.
 
 use super::WorkingCopy;
 use crate::edit::ItemPlace;
@@ -9,7 +9,7 @@ use crate::store::{RemovalNote, noted_removals};
 use crate::validity::LOST_CALL;
 
 impl<'a, T: Text> WorkingCopy<'a, T> {
-    /// Index of the first message of this share of the recent ones. O(those).
+    /// Returns the index of the first message of this share of the recent messages. O(recent messages).
     pub fn recent_start(&self, part: f64) -> usize {
         let messages = self.conversation.messages.len();
         let by_number = share(self.policy.keep_recent, part);
@@ -22,14 +22,14 @@ impl<'a, T: Text> WorkingCopy<'a, T> {
         messages.saturating_sub(by_number.max(by_size))
     }
 
-    /// True if all of the message is notes about removals.
+    /// True if the message consists of notes about removals.
     pub fn is_note(&self, message: usize) -> bool {
         let parts = &self.conversation.messages[message].parts;
         !parts.is_empty() && parts.iter().all(|part| read_removal_note(part).is_some())
     }
 
-    /// Every item of a tool result that may be shortened at `level`, oldest first, with the most tokens that it takes now.
-    /// Items that the engine does not understand are kept whole.
+    /// Returns every item of a tool result that may be shortened at `level`, oldest first, with its present upper bound
+    /// in tokens. Opaque items are kept whole.
     pub fn shortenable<'b>(&'b self, level: &Level) -> impl Iterator<Item = (ItemPlace, usize)> + use<'b, 'a, T> {
         let results = || {
             let messages = self.conversation.messages.iter().enumerate();
@@ -66,9 +66,9 @@ pub fn read_removal_note<T: Text>(part: &Part<T>) -> Option<RemovalNote<'_>> {
     }
 }
 
-/// The places of the requests of people, oldest first.
+/// Returns the indices of people's requests, oldest first.
 pub fn requests<T: Text>(conversation: &Conversation<T>) -> impl DoubleEndedIterator<Item = usize> {
-    // A person's words, a picture or a file. Results of tools have the same role, and so do our notes and repairs.
+    // A person's words, a picture or a file. Tool results have the same role, and so do ullage's notes and repairs.
     let asks = |part: &Part<T>| match part {
         Part::Text(text) => !text.starts_with(LOST_CALL) && read_removal_note(part).is_none(),
         Part::Media(_) | Part::Document(_) => true,
@@ -79,14 +79,14 @@ pub fn requests<T: Text>(conversation: &Conversation<T>) -> impl DoubleEndedIter
     messages.filter(move |(_, message)| is_request(message)).map(|(place, _)| place)
 }
 
-/// The last request, and the last words of people beside results where those are newer: a remark of the host, or an interruption.
+/// Returns the last request, and newer words of people beside results: a remark of the host, or an interruption.
 pub fn last_requests<T: Text>(conversation: &Conversation<T>) -> impl Iterator<Item = usize> {
     let apart = |message: &usize| !conversation.messages[*message].has_result();
     let last = requests(conversation).next_back();
     requests(conversation).rfind(apart).into_iter().chain(last)
 }
 
-/// The messages that every plan keeps: those that are [`fixed`], the task and the last requests.
+/// Returns the messages that every plan keeps: the [`fixed`] ones, the task and the last requests.
 pub(super) fn musts<T: Text>(conversation: &Conversation<T>, policy: &Policy) -> Vec<usize> {
     let mut musts: Vec<usize> = fixed(conversation, policy).collect();
     musts.extend(requests(conversation).next());
@@ -94,7 +94,7 @@ pub(super) fn musts<T: Text>(conversation: &Conversation<T>, policy: &Policy) ->
     musts
 }
 
-/// The messages that always stay: system messages, pins, and the first ones.
+/// Returns the messages that are always kept: system messages, pins, and the first ones.
 pub(super) fn fixed<T: Text>(conversation: &Conversation<T>, policy: &Policy) -> impl Iterator<Item = usize> {
     let messages = || conversation.messages.iter().enumerate();
     let stands_above = messages().filter(|(_, message)| message.role == Role::System || message.pin == Pin::Pinned);

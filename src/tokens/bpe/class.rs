@@ -1,10 +1,10 @@
-//! The class of a character: what the published patterns ask about it.
+//! The class of a character, as the published patterns distinguish it.
 //!
-//! The tables are baked by the build script from the tables of the regex engine that the patterns were written for.
+//! The build script makes the tables from those of the regex engine that the patterns were written for.
 
-/// Set on `\p{Lu}`, `\p{Lt}`, `\p{Lm}`, `\p{Lo}` and `\p{M}`: what may be in the capitals of a word.
+/// Set on `\p{Lu}`, `\p{Lt}`, `\p{Lm}`, `\p{Lo}` and `\p{M}`: characters that may be among the capitals of a word.
 pub(super) const UPPER: u8 = 0x01;
-/// Set on `\p{Ll}`, `\p{Lm}`, `\p{Lo}` and `\p{M}`: what may be in the small letters of a word.
+/// Set on `\p{Ll}`, `\p{Lm}`, `\p{Lo}` and `\p{M}`: characters that may be among the small letters of a word.
 pub(super) const LOWER: u8 = 0x02;
 /// Set on `\p{L}`.
 pub(super) const LETTER: u8 = 0x04;
@@ -14,12 +14,12 @@ pub(super) const NUMBER: u8 = 0x08;
 pub(super) const SPACE: u8 = 0x10;
 /// Set on carriage return and line feed.
 pub(super) const NEWLINE: u8 = 0x20;
-/// Set on what is neither space nor letter nor number; marks are among them.
+/// Set on characters that are neither space nor letter nor number, including marks.
 pub(super) const OTHER: u8 = 0x40;
-/// Set in [`ASCII`] on a byte that begins a character beyond ASCII.
+/// Set in [`ASCII`] on a byte that begins a character outside ASCII.
 pub(super) const BEYOND_ASCII: u8 = 0x80;
 
-/// The class past the end of the text: it carries no flag.
+/// The class after the end of the text, without any flag.
 const END: (u8, usize) = (0, 0);
 
 /// The class of an ASCII character, by its byte; [`BEYOND_ASCII`] for every other byte.
@@ -29,7 +29,7 @@ const INDEX: &[u8; 0x1100] = include_bytes!(concat!(env!("OUT_DIR"), "/class_ind
 /// The classes of 256 code points, block after block.
 const BLOCKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/class_blocks.bin"));
 
-/// Class and length in bytes of the character at `at`, which must begin a character or be the end of the text.
+/// Returns the class and length in bytes of the character at `at`, which must begin a character or end the text.
 #[inline]
 pub(super) fn class_at(text: &[u8], at: usize) -> (u8, usize) {
     let Some(&first) = text.get(at) else {
@@ -43,7 +43,7 @@ pub(super) fn class_at(text: &[u8], at: usize) -> (u8, usize) {
 #[inline]
 pub(super) fn run(text: &[u8], mut at: usize, flags: u8) -> usize {
     loop {
-        // ASCII by itself first: most runs are nothing else.
+        // ASCII first, because most runs consist of nothing else.
         while let Some(&byte) = text.get(at)
             && ASCII[usize::from(byte)] & flags != 0
         {
@@ -57,10 +57,10 @@ pub(super) fn run(text: &[u8], mut at: usize, flags: u8) -> usize {
     }
 }
 
-/// The same for a character that is known to be beyond ASCII.
+/// Returns the same for a character that is known to be outside ASCII.
 #[inline]
 pub(super) fn class_beyond_ascii(text: &[u8], at: usize) -> (u8, usize) {
-    // The text was a `str`: a first byte says truly how many bytes follow it.
+    // The text was a `str`, so the first byte gives the number of bytes.
     let first = usize::from(text[at]);
     let follower = |distance: usize| usize::from(text[at + distance] & 0x3F);
     let (code_point, length) = if first < 0xE0 {

@@ -1,17 +1,17 @@
-//! The classes of 64 bytes, as words of bits: a row of classes for [`Window`](super::window::Window).
+//! The classes of 64 bytes as bit masks, for [`Window`](super::window::Window).
 //!
-//! Each byte is classified without a branch, one bit in each of eight words. Characters beyond ASCII are classified one
-//! by one, except for those whose first byte tells.
+//! Each byte is classified without a branch, as one bit in each of eight words. Characters outside ASCII are classified
+//! one by one, except for those that their first byte determines.
 
 use super::class::{ASCII, LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER, class_of};
 use super::encoding::Encoding;
 
-/// Bytes that are classified at once: one for each bit of a word.
+/// Number of bytes that are classified at once: one for each bit of a word.
 pub(super) const WIDTH: usize = 64;
-/// Bytes of which one step gathers the classes.
+/// Number of bytes whose classes one step collects.
 const ROW: usize = 8;
 
-// The words of a window, by the place of their byte in a lane. Two hold one character for spaces and one for others.
+// The words of a window, by the position of their byte in a lane. Two words share spaces with one other character each.
 const UPPERS: usize = 0;
 const LOWERS: usize = 1;
 const NUMBERS: usize = 2;
@@ -19,7 +19,7 @@ const OTHERS: usize = 3;
 const SPACES: usize = 4;
 /// Newlines, and the slash that may follow them in `o200k_base`.
 pub(super) const NEWLINES_AND_SLASHES: usize = 5;
-/// The space that may lead others, and the apostrophe that begins a contraction.
+/// The space that may precede other characters, and the apostrophe that begins a contraction.
 pub(super) const BLANKS_AND_APOSTROPHES: usize = 6;
 /// Letters that follow the apostrophe of a contraction.
 pub(super) const CONTRACTED: usize = 7;
@@ -29,8 +29,7 @@ const WORDS: usize = 8;
 /// Chinese and Korean. These letters are classified without reading the other bytes.
 const CASELESS_LEAD: u64 = bit(true, LOWERS) | bit(true, SPACES);
 
-/// For each byte a bit in the byte of each word that it belongs to. Of bytes beyond ASCII, only [`CASELESS_LEAD`] has
-/// any.
+/// For each byte, its bit in the byte of each word that it belongs to. Outside ASCII, only [`CASELESS_LEAD`] has bits.
 static LANES: [u64; 256] = lanes();
 
 const fn lanes() -> [u64; 256] {
@@ -48,7 +47,7 @@ const fn lanes() -> [u64; 256] {
             | bit(matches!(byte.to_ascii_lowercase(), b's' | b't' | b'm' | b'd' | b'r' | b'v' | b'l'), CONTRACTED);
         byte += 1;
     }
-    // A lead stands for 4096 code points; that of the first ones begins fewer.
+    // A lead byte stands for 4,096 code points. The first one begins fewer.
     let mut lead = 1;
     while lead < 16 {
         let mut code_point = lead << 12;
@@ -67,18 +66,18 @@ const fn bit(set: bool, word: usize) -> u64 {
     (set as u64) << (8 * word)
 }
 
-/// The classes of 64 bytes. A byte without a class is not decided here; for example, it is past the end of the text.
+/// The classes of 64 bytes. A byte without a class is not decided here, for example after the end of the text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Classes {
     pub(super) words: [u64; WORDS],
-    /// Of the lower ones, those that may be among capitals too: letters without case, and the marks on a letter.
+    /// The bytes among `lower` that may be among capitals too: letters without case, and marks on a letter.
     pub(super) either: u64,
-    /// All but the last byte of each other beyond ASCII.
+    /// All but the last byte of each other character outside ASCII.
     pub(super) inner: u64,
 }
 
 impl Classes {
-    /// The classes of `bytes`, up to the first character of four bytes.
+    /// Returns the classes of `bytes`, up to the first character of four bytes.
     pub(super) fn of(encoding: Encoding, bytes: &[u8; WIDTH]) -> Self {
         let mut classes = ascii_classes(bytes);
         let beyond = !classes.class_bits();
@@ -88,20 +87,20 @@ impl Classes {
         classes
     }
 
-    /// Those from the byte at `offset` on.
+    /// Returns the classes from the byte at `offset` on.
     pub(super) fn from(&self, offset: usize) -> Self {
         let words = self.words.map(|word| word >> offset);
         Self { words, either: self.either >> offset, inner: self.inner >> offset }
     }
 
-    /// The bytes that have a class.
+    /// Returns the bytes that have a class.
     #[inline]
     pub(super) fn class_bits(&self) -> u64 {
         let [uppers, lowers, numbers, others, spaces, ..] = self.words;
         uppers | lowers | numbers | others | spaces
     }
 
-    /// Adds the classes of the characters beyond ASCII, whose bytes are `rest`, up to the first of four bytes.
+    /// Adds the classes of the characters outside ASCII, whose bytes are `rest`, up to the first one of four bytes.
     fn add_beyond_ascii(&mut self, encoding: Encoding, bytes: &[u8; WIDTH], mut rest: u64) {
         let mut kinds = [0; KINDS];
         let mut inner = 0;
@@ -114,7 +113,7 @@ impl Classes {
                     usize::from(first & 0x0F) << 12 | usize::from(second & 0x3F) << 6 | usize::from(third & 0x3F);
                 (KIND_OF_CLASS[usize::from(class_of(code_point) & 0x7F)], 3)
             } else {
-                // Padding, what does not end in the window, and what the scanner is faster with.
+                // Padding, a character that does not end in the window, or one that the scanner decides faster.
                 break;
             };
             let character = low_bits(length) << at;
@@ -130,7 +129,7 @@ impl Classes {
         let mut either = caseless | self.either;
         match encoding {
             Encoding::O200kBase => {
-                // Marks on a letter are of its word: the carry runs through them. What others do is not decided here.
+                // Marks on a letter belong to its word: the carry runs through them. Other marks are not decided here.
                 let on_letters = marks & !marks.wrapping_add(marks & after(*uppers | *lowers));
                 *lowers |= on_letters;
                 either |= on_letters;
@@ -143,14 +142,14 @@ impl Classes {
     }
 }
 
-// The class of a character beyond ASCII. Characters that the scanner must decide are `SCANNED`.
+// The class of a character outside ASCII. Characters that the scanner must decide are `SCANNED`.
 const SCANNED: u8 = 0;
 const CAPITAL: u8 = 1;
 const SMALL: u8 = 2;
 const CASELESS: u8 = 3;
 const MARK: u8 = 4;
 const NEITHER: u8 = 5;
-/// A power of two, so that an index is known to be below it.
+/// A power of two, so that the compiler knows that an index is below it.
 const KINDS: usize = 8;
 
 /// The kind of every two-byte character. Looking it up took half of the time for Cyrillic, Greek, Arabic and Hebrew.
@@ -158,7 +157,7 @@ static TWO_BYTES: [u8; 0x800] = {
     let mut kinds = [SCANNED; 0x800];
     let mut code_point = 0x80;
     while code_point < kinds.len() {
-        // The long s is an s where case does not matter: it may be of a contraction.
+        // The long s equals an s without regard to case, so it may be part of a contraction.
         if code_point != 0x17F {
             kinds[code_point] = kind_of(class_of(code_point));
         }
@@ -204,7 +203,7 @@ fn ascii_classes(bytes: &[u8; WIDTH]) -> Classes {
         *word = u64::from_le_bytes(lanes.map(|lane| lane[place]));
     }
     let leads = words[LOWERS] & words[SPACES];
-    // Of the last two, not all bytes are in the window.
+    // The bytes of the last two characters may not all be in the window.
     let whole = leads & low_bits(u64::BITS - 2);
     let either = whole | whole << 1 | whole << 2;
     words[LOWERS] = words[LOWERS] & !leads | either;
@@ -212,13 +211,13 @@ fn ascii_classes(bytes: &[u8; WIDTH]) -> Classes {
     Classes { words, either, inner: 0 }
 }
 
-/// The characters after those of `word`.
+/// Returns the positions after those of `word`.
 #[inline]
 pub(super) fn after(word: u64) -> u64 {
     word << 1
 }
 
-/// Returns a word with this number of lowest bits.
+/// Returns a word with this many lowest bits set.
 #[inline]
 pub(super) fn low_bits(count: u32) -> u64 {
     if count < u64::BITS { (1 << count) - 1 } else { u64::MAX }

@@ -1,18 +1,18 @@
-//! The pairs of characters that a token may reach across. Shared with the build script, which looks at every token and
-//! sets a bit for each two neighbours in it, of which either may be there in part.
+//! The pairs of characters that a token may span. The build script shares this code. It visits every token, and sets a
+//! bit for each two adjacent characters in it; either character may be incomplete.
 
-/// Bits of the table: 64 KB. `o200k_base` sets one in 23.
+/// Number of bits in the table: 64 KB. `o200k_base` sets one in 23.
 pub(crate) const CROSSING_BITS: usize = 1 << HASH_BITS;
 const HASH_BITS: u32 = 19;
 /// Multiplier of the hash: 2^64 divided by the golden ratio.
 const HASH: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A character as a number: its bytes, of which the last is the lowest. A byte of one that is not whole is one by itself.
+/// A character as a number: its bytes, the last one lowest. Each byte of an incomplete character is a number by itself.
 #[derive(Clone, Copy)]
 pub(crate) struct Character(pub(crate) u32);
 
 impl Character {
-    /// The character at `at`, and where it ends; where it is not whole, its first byte.
+    /// Returns the character at `at`, and its end. If the character is incomplete, it is its first byte.
     #[inline]
     pub(crate) fn at(text: &[u8], at: usize) -> (Self, usize) {
         match text[at..] {
@@ -26,21 +26,22 @@ impl Character {
     }
 }
 
-/// The bit that says whether a token holds two neighbours.
+/// Returns the bit that tells if a token contains both characters.
 #[inline]
 pub(crate) fn whole_bit(left: Character, right: Character) -> usize {
     let pair = u64::from(left.0) << u32::BITS | u64::from(right.0);
     (pair.wrapping_mul(HASH) >> (u64::BITS - HASH_BITS)) as usize
 }
 
-/// The bit that says whether a token begins inside the left one. Of that only the last byte counts, with a mark that no
-/// character has.
+/// Returns the bit that tells if a token begins inside the left character. Only the last byte of that counts, with a
+/// mark that no character has.
 #[inline]
 pub(crate) fn leaving_bit(left: Character, right: Character) -> usize {
     whole_bit(Character(left.0 & 0xFF | 0x100), right)
 }
 
-/// The bit that says whether a token ends inside the right one. Of that the first two bytes count, or the first of two.
+/// Returns the bit that tells if a token ends inside the right character. Its first two bytes count, or the first of
+/// two.
 #[inline]
 pub(crate) fn entering_bit(left: Character, right: Character) -> usize {
     whole_bit(left, Character(if right.0 >> 24 == 0 { right.0 >> 8 } else { right.0 >> 16 }))

@@ -1,6 +1,6 @@
-//! The published encodings, by name.
+//! The published encodings by name.
 
-/// A byte-pair encoding whose vocabulary is public.
+/// A byte-pair encoding with a public vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Encoding {
     /// GPT-4o, GPT-4.1, GPT-5 and the o-series.
@@ -13,7 +13,7 @@ impl Encoding {
     /// Every encoding.
     pub const ALL: [Self; 2] = [Self::O200kBase, Self::Cl100kBase];
 
-    /// The published name.
+    /// Returns the published name.
     pub fn name(self) -> &'static str {
         match self {
             Self::O200kBase => "o200k_base",
@@ -21,7 +21,7 @@ impl Encoding {
         }
     }
 
-    /// The encoding of this published name.
+    /// Returns the encoding with this published name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|encoding| encoding.name() == name)
     }

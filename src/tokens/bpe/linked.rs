@@ -1,19 +1,19 @@
-//! Merges some dozens of parts, one pair at a time, as a linked list.
+//! Merges up to some dozens of parts, one pair at a time, as a linked list.
 
 use super::vocabulary::{NO_TOKEN, Vocabulary};
 
-/// Bits of a key below the rank: the place of a part.
+/// Number of bits of a key below the rank: the position of a part.
 const PLACE_BITS: u32 = 7;
-/// Makes a key a normal number: its exponent is not 0.
+/// Makes a key a normal float, whose exponent is not 0.
 const NORMAL: u32 = 1 << 23;
-/// The key of what does not merge.
+/// The key of parts that do not merge.
 const NONE: f32 = f32::INFINITY;
-/// Keys that are compared at once.
+/// Number of keys that are compared at once.
 const LANES: usize = 8;
 
-/// The rank of the token that a part and the next one merge to, above its place: the least is the leftmost of the lowest
-/// rank. As the bits of a float, because every processor takes the lower of several floats in one instruction, and the
-/// oldest of x86-64 do not for integers: half of the time on random letters.
+/// Returns the key of a part: the rank of the token that it and the next part merge to, above its position. The
+/// smallest key is the leftmost of the lowest rank. It is a float, because every processor finds the minimum of several
+/// floats in one instruction, and the oldest x86-64 do not for integers. That halves the time on random letters.
 #[expect(clippy::cast_possible_truncation, reason = "a place is below 128")]
 #[inline]
 fn key(merged: u32, place: usize) -> f32 {
@@ -22,12 +22,12 @@ fn key(merged: u32, place: usize) -> f32 {
 
 #[inline]
 fn lower(one: f32, other: f32) -> f32 {
-    // `f32::min` looks for NaN as well.
+    // `f32::min` would check for NaN too.
     if one < other { one } else { other }
 }
 
-/// Merges the first `parts` of `tokens`, of which `merged` says what each and the next one merge to. Returns how many
-/// tokens there are in the end; they are the first.
+/// Merges the first `parts` of `tokens`. `merged` has the token that each part and the next one merge to. Returns the
+/// number of remaining tokens, which are the first ones.
 #[expect(clippy::cast_possible_truncation, reason = "a place is below 128")]
 pub(super) fn merge<const N: usize>(
     vocabulary: &Vocabulary,
@@ -74,7 +74,7 @@ pub(super) fn merge<const N: usize>(
     count
 }
 
-/// The token of the lowest key, and its place.
+/// Returns the token and the position of the lowest key.
 #[inline]
 fn lowest(keys: &[f32]) -> Option<(u32, usize)> {
     let (eights, _) = keys.as_chunks::<LANES>();

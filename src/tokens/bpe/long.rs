@@ -1,8 +1,8 @@
-//! Merges pieces of any length in linear time: window by window, each matched to the one before.
+//! Merges pieces of any length in linear time, window by window.
 //!
-//! A merge is local. The tokens of a beginning of the piece are known; a window of new bytes, with a few of the last
-//! tokens taken back, is merged by itself. Where its first token is beside the last that was kept, when the two
-//! alone are merged, the two merges together are the merge of the whole. Where not, more is taken back.
+//! A merge is local. The tokens of the piece's beginning are known. A window with new bytes and the last few tokens is
+//! merged by itself. If its first token and the last kept token stay as they are when these two alone are merged, then
+//! both merges together are the merge of the whole. Otherwise the window takes more of the kept tokens.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,23 +10,23 @@ use std::collections::BinaryHeap;
 use super::merge::{Parts, SHORT};
 use super::vocabulary::{LONGEST_TOKEN, NO_TOKEN, Vocabulary};
 
-/// New bytes in a window: at least so many, and so many times the token before it, so that a run of long tokens does
-/// not have most of its bytes merged twice.
+/// Minimum number of new bytes in a window, and minimum multiple of the token before it. With less, most bytes of a run
+/// of long tokens would be merged twice.
 const STEP: usize = 64;
 const STEP_TOKENS: usize = 8;
-/// Bytes that are taken back for a window. Few tokens are longer.
+/// Number of bytes that a window repeats. Few tokens are longer.
 const OVERLAP: usize = 16;
-/// A window that has not settled by this size is left to the heap, with the whole piece.
+/// If a window of this size has not settled, the whole piece is merged by the heap.
 const WIDEST: usize = 4_096;
-/// So is a piece whose bytes go through windows more often than this: bytes that settle take less than two.
+/// The same if the bytes of a piece were merged more often than this on average. Bytes that settle take less than two.
 const PATIENCE: usize = 8;
-/// Detecting early that a piece exceeds a limit costs about as much as counting this many bytes.
+/// Checking early if a piece exceeds a limit costs about as much as counting this many bytes.
 const WORTH_STOPPING: usize = 32 * 1024;
 
-/// Number of tokens in a piece, or any number above `limit` if there are more than that. Linear, at worst n log n.
+/// Returns the number of tokens in a piece, or any number above `limit` if there are more. Linear, at worst n log n.
 pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8], limit: usize) -> usize {
     let mut settled = SettledTokens { vocabulary, piece, tokens: Vec::new(), before: 0, done: 0, merged: 0 };
-    // More than the limit by what the end of a beginning may still change.
+    // The limit, plus the tokens by which the end of a beginning may still change.
     let mut stop = limit.saturating_add(LONGEST_TOKEN);
     while settled.done < piece.len() {
         let last = settled.tokens.last().map_or(0, |&token| vocabulary.length(token));
@@ -44,21 +44,21 @@ pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8], limit: usize) -> usiz
     settled.tokens.len()
 }
 
-/// The tokens of a beginning of a piece.
+/// The tokens of a piece's beginning.
 struct SettledTokens<'a> {
     vocabulary: &'a Vocabulary,
     piece: &'a [u8],
     tokens: Vec<u32>,
-    /// Tokens before those held.
+    /// Number of tokens before those in memory.
     before: usize,
     /// The end of the counted beginning.
     done: usize,
-    /// Bytes that went through windows.
+    /// Number of bytes that were merged in windows.
     merged: usize,
 }
 
 impl SettledTokens<'_> {
-    /// Makes the beginning longer. Whether it settled.
+    /// Extends the beginning, and returns true if it settled.
     fn extend(&mut self, until: usize) -> bool {
         let mut overlap = OVERLAP;
         loop {
@@ -84,7 +84,7 @@ impl SettledTokens<'_> {
         }
     }
 
-    /// True if two tokens that meet at `middle` are what their bytes merge to.
+    /// True if the bytes of two tokens that meet at `middle` merge to these two tokens.
     fn stands(&self, middle: usize, left: u32, right: u32) -> bool {
         let bytes = &self.piece[middle - self.vocabulary.length(left)..middle + self.vocabulary.length(right)];
         merge(self.vocabulary, bytes) == [left, right]
@@ -92,8 +92,9 @@ impl SettledTokens<'_> {
 
     /// True if the whole piece certainly has more than `limit` tokens.
     ///
-    /// Some token of the whole piece ends where the beginning ends, or less than a token's length before it. Up to that
-    /// end, its tokens are those of the bytes up to there. So if each of those beginnings exceeds the limit, the whole does.
+    /// Some token of the whole piece ends at the end of the beginning, or less than a token's length before it. The
+    /// tokens up to that point are those of the bytes up to there. So if each of those beginnings exceeds the limit,
+    /// the whole does.
     fn exceeds(&self, limit: usize) -> bool {
         (0..LONGEST_TOKEN.min(self.done)).all(|less| {
             let until = self.done - less;
@@ -122,18 +123,18 @@ fn merge(vocabulary: &Vocabulary, bytes: &[u8]) -> Vec<u32> {
     Parts::<SHORT>::new().merge(vocabulary, bytes).to_vec()
 }
 
-/// A part of a piece in [`by_heap`], known by where it starts.
+/// A part of a piece in [`by_heap`], identified by its start.
 #[derive(Clone, Copy)]
 struct Part {
     previous: usize,
     end: usize,
     token: u32,
-    /// The token that this part and the next merge to; [`NO_TOKEN`] also once the part is merged away.
+    /// The token that this part and the next one merge to; [`NO_TOKEN`] also after the part was merged.
     merged: u32,
 }
 
-/// The tokens of `piece`. The heap holds ranks with the starts of their left parts; an entry that the part no longer
-/// agrees with is out of date and skipped.
+/// Returns the tokens of `piece`. The heap holds ranks with the starts of their left parts. An entry that no longer
+/// matches its part is out of date and skipped.
 fn by_heap(vocabulary: &Vocabulary, piece: &[u8]) -> Vec<u32> {
     let length = piece.len();
     let mut parts: Vec<Part> = (0..length)

@@ -1,8 +1,8 @@
-//! Remembers how many tokens pieces have.
+//! Caches the number of tokens in pieces.
 //!
-//! Text repeats its words. Three tables for each thread and encoding, by the length of the piece, of a size that stays in
-//! the second cache level: looking up costs a tenth of a merge. They begin with the common tokens, so that a text of
-//! common words is not slow the first time.
+//! Text repeats its words. Each thread has three tables for each encoding, by the length of the piece. They fit into
+//! the second-level cache, so a look-up costs a tenth of a merge. They initially contain the common tokens, so that a
+//! text of common words is fast the first time.
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -11,23 +11,23 @@ use super::encoding::Encoding;
 use super::vocabulary::{Vocabulary, boxed};
 use crate::shared::once;
 
-/// Sets in each table, as a power of two: 1 MB, 256 KB and 128 KB, for 15, 30 and 62 bytes. Of the pieces of text in
-/// Latin letters, all but a few go into the first; a word in most other scripts goes into the second, a sentence that is
-/// one piece into the third.
+/// Number of sets in each table, as a power of two: 1 MB, 256 KB and 128 KB, for pieces of 15, 30 and 62 bytes. Nearly
+/// all pieces of text in Latin letters go into the first, words in most other scripts into the second, and sentences
+/// that are one piece into the third.
 const WORDS: u32 = 15;
 const LONG_WORDS: u32 = 12;
 const SENTENCES: u32 = 10;
 
-/// Bytes of the pieces that each table holds at most.
+/// Maximum number of bytes of a piece in each table.
 pub(super) const LONGEST_WORD: usize = 15;
 const LONGEST_LONG_WORD: usize = 30;
 const LONGEST_SENTENCE: usize = 62;
 
-/// Tokens that a new memo is given, from the lowest rank on: of the words that a text brings, three in four are one token.
-/// More than it holds, because many are too long.
+/// Number of tokens that a new memo initially contains, lowest ranks first. Three in four words of a text are one
+/// token. The number is more than the memo holds, because many tokens are too long for it.
 const GIVEN: usize = 100_000;
 
-/// The position of a short piece's length and count in its entry, above its bytes: four bits each.
+/// The bits of a short piece's length and count in its entry, above its bytes: four bits each.
 const LENGTH_AT: u32 = 120;
 const COUNT_AT: u32 = 124;
 
@@ -39,12 +39,12 @@ thread_local! {
     static CL100K: RefCell<Option<Memo>> = const { RefCell::new(None) };
 }
 
-/// The two entries of a set. A new one takes the first place, what was there the second.
+/// The two entries of a set. A new entry takes the first place, and the previous one moves to the second.
 type Set<T> = [T; 2];
 
 type Words = Box<[Set<u128>; 1 << WORDS]>;
 
-/// Tables from a piece to its number of tokens: a later piece takes the place of an earlier.
+/// Tables from a piece to its number of tokens. A later piece replaces an earlier one.
 #[derive(Debug)]
 pub(super) struct Memo {
     words: Words,
@@ -73,7 +73,7 @@ impl Memo {
         memo.with_borrow_mut(|memo| work(memo.get_or_insert_with(|| Self::new(encoding))))
     }
 
-    /// The number of tokens in `text[start..end]`: the one remembered, or else what `count` says.
+    /// Returns the number of tokens in `text[start..end]`, from the cache or else from `count`.
     #[inline]
     pub(super) fn count(&mut self, text: &[u8], start: usize, end: usize, count: impl FnOnce(&[u8]) -> usize) -> usize {
         let length = end - start;
@@ -104,7 +104,7 @@ impl Memo {
     }
 }
 
-/// The initial content of a memo: the common tokens; if there is no room for all, those with the lowest ranks.
+/// Returns the initial content of a memo: the common tokens. If not all fit, those with the lowest ranks are included.
 fn given_words(vocabulary: &Vocabulary) -> Words {
     let mut words: Words = boxed([0; 2]);
     for (bytes, length) in vocabulary.first_tokens(GIVEN, LONGEST_WORD).rev() {
@@ -115,7 +115,8 @@ fn given_words(vocabulary: &Vocabulary) -> Words {
     words
 }
 
-/// [`Memo::count`] for a table of longer entries: the bytes of a piece, and its length and count in the last two bytes.
+/// Does [`Memo::count`] in a table of longer entries: the bytes of a piece, and its length and count in the last two
+/// bytes.
 #[inline]
 fn remembered<const N: usize>(
     table: &mut [Set<[u128; N]>],
@@ -145,7 +146,7 @@ fn remembered<const N: usize>(
     counted
 }
 
-/// The bytes of a piece with its length above them. The length is never 0, so no key is 0.
+/// Returns the bytes of a piece with its length above them. The length is never 0, so no key is 0.
 #[inline]
 fn word_key(text: &[u8], start: usize, length: usize) -> u128 {
     let bytes = if let Some(sixteen) = text[start..].first_chunk::<16>() {
@@ -158,7 +159,7 @@ fn word_key(text: &[u8], start: usize, length: usize) -> u128 {
     bytes & MASKS[length] | (length as u128) << LENGTH_AT
 }
 
-/// Masks of the lowest bytes, by their number. A look-up is faster than a shift of two words.
+/// Masks of the lowest bytes, by their number. A look-up is faster than shifting two words.
 static MASKS: [u128; LONGEST_WORD + 1] = {
     let mut masks = [0; LONGEST_WORD + 1];
     let mut length = 0;

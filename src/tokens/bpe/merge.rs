@@ -1,20 +1,20 @@
-//! Byte-pair merging of a short piece: from its bytes to its tokens.
+//! Byte-pair merging of a short piece, from its bytes to its tokens.
 //!
-//! The rule: of all neighbours that together are a token, merge the two whose token has the lowest rank, the
-//! leftmost of equals; repeat until there are none. Few parts are all looked at for each merge, here; more, up to
-//! [`SHORT`] bytes, are merged one pair at a time, in `linked`.
+//! The rule: of all adjacent pairs that form a token, merge the one with the lowest rank, the leftmost if there are
+//! several. Repeat until none is left. With few parts, this module checks all of them for each merge. With more, up to
+//! [`SHORT`] bytes, `linked` merges them.
 
 use super::crossing::Character;
 use super::linked;
 use super::vocabulary::{NO_TOKEN, Vocabulary};
 
-/// Bytes that are merged at once. Above it the quadratic cost shows.
+/// Maximum number of bytes that are merged at once. Above it the quadratic cost matters.
 pub(super) const SHORT: usize = 128;
-/// Most pieces are shorter than this, and few parts want little memory made ready.
+/// Most pieces are shorter than this, and need less memory to be initialized.
 pub(super) const SHORTER: usize = 32;
-/// Parts that are merged here: what is behind a merge is moved, which few parts make cheap.
+/// Maximum number of parts that are merged here. The parts after a merge are moved, which is cheap for few parts.
 pub(super) const FEW: usize = 16;
-/// Number of tokens in a piece of three bytes.
+/// Returns the number of tokens in a piece of three bytes.
 #[inline]
 pub(super) fn count_three(vocabulary: &Vocabulary, first: u8, second: u8, third: u8) -> usize {
     let (left, right) = (vocabulary.of_bytes(first, second), vocabulary.of_bytes(second, third));
@@ -32,7 +32,7 @@ pub(super) fn count_three(vocabulary: &Vocabulary, first: u8, second: u8, third:
 /// The parts of a piece of up to `N` bytes.
 pub(super) struct Parts<const N: usize> {
     tokens: [u32; N],
-    /// For each part, the token that it and the next one merge to; [`NO_TOKEN`] for the last.
+    /// For each part, the token that it and the next part merge to; [`NO_TOKEN`] for the last.
     merged: [u32; N],
 }
 
@@ -42,7 +42,7 @@ impl<const N: usize> Parts<N> {
         Self { tokens: [0; N], merged: [NO_TOKEN; N] }
     }
 
-    /// The tokens of `piece`, which must have 1 to `N` bytes.
+    /// Returns the tokens of `piece`, which must have 1 to `N` bytes.
     #[inline]
     pub(super) fn merge(&mut self, vocabulary: &Vocabulary, piece: &[u8]) -> &[u32] {
         let mut parts = self.read(vocabulary, piece);
@@ -89,7 +89,7 @@ impl<const N: usize> Parts<N> {
         parts
     }
 
-    /// Merges part `left` and the next to `token`. Returns how many parts remain.
+    /// Merges part `left` and the next part to `token`. Returns the number of remaining parts.
     #[inline]
     fn join(&mut self, vocabulary: &Vocabulary, token: u32, left: usize, parts: usize) -> usize {
         let (tokens, merged) = (&mut self.tokens[..parts], &mut self.merged[..parts]);
@@ -109,10 +109,10 @@ impl<const N: usize> Parts<N> {
     }
 }
 
-/// Gives the tokens that a merge may begin with: whole characters where that is as good as bytes.
+/// Calls `give` with the initial tokens of a merge: whole characters if that gives the same result as bytes.
 ///
-/// It is where a character is one token and no other begins or ends inside it. A merge that reaches beyond it then takes
-/// in all of it, so its bytes were merged before. That is two thirds of all merges in Chinese.
+/// It does if a character is one token and no other token begins or ends inside it. A merge that reaches beyond the
+/// character then includes all of it, so its bytes were merged before. That saves two thirds of all merges in Chinese.
 pub(super) fn begin(vocabulary: &Vocabulary, piece: &[u8], mut give: impl FnMut(u32)) {
     let mut start = 0;
     let (mut character, mut end) = Character::at(piece, 0);
@@ -133,7 +133,7 @@ pub(super) fn begin(vocabulary: &Vocabulary, piece: &[u8], mut give: impl FnMut(
     }
 }
 
-/// True if it is a byte of a character that is not whole: a window may end anywhere.
+/// True if it is a byte of an incomplete character. A window may end anywhere.
 #[inline]
 fn is_part(Character(number): Character) -> bool {
     (0x80..=0xFF).contains(&number)

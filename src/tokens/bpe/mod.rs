@@ -25,15 +25,15 @@ use vocabulary::{LONGEST_TOKEN, NO_TOKEN, Vocabulary};
 
 /// Tokens around a message. OpenAI's cookbook counts three for its frame and one for its role.
 const MESSAGE_OVERHEAD: usize = 4;
-/// Tokens around a content block: its type, and the names and ids that providers write out. They publish no number
-/// for it; four is what a frame like a message's costs.
+/// Tokens around a content block: its type, and the names and ids that providers write. No provider publishes this
+/// number; four is the cost of a frame like a message's.
 const BLOCK_OVERHEAD: usize = 4;
 
 /// Counts by a published encoding, token for token.
 ///
-/// Text that looks like a special token, such as `<|endoftext|>`, is ordinary text. The cost is linear in the text,
-/// whatever it holds. The first count builds the table of the encoding, for the whole process; each thread
-/// remembers 1 MB of pieces.
+/// Text that looks like a special token, such as `<|endoftext|>`, is ordinary text. The cost is linear in any text. The
+/// first count in a process builds the table of the encoding. Each thread caches 1 MB of pieces.
+///
 ///
 /// ```
 /// use ullage::tokens::{CountTokens, Encoding, Exact, TextKind};
@@ -47,24 +47,24 @@ pub struct Exact {
 }
 
 impl Exact {
-    /// A counter for `encoding`.
+    /// Returns a counter for `encoding`.
     pub const fn new(encoding: Encoding) -> Self {
         Self { encoding }
     }
 
-    /// The encoding that this counts by.
+    /// Returns the encoding.
     pub const fn encoding(self) -> Encoding {
         self.encoding
     }
 
-    /// The pieces of `text`, each with its number of tokens.
+    /// Returns the pieces of `text`, each with its number of tokens.
     pub fn pieces(self, text: &str) -> impl Iterator<Item = (&str, usize)> {
         let vocabulary = Vocabulary::of(self.encoding);
         (self.encoding.pieces(text)).map(move |piece| (piece, piece::count(vocabulary, piece.as_bytes(), usize::MAX)))
     }
 
-    /// Number of tokens in `text`, or any number above `limit` if there are more than that. Stops counting soon after
-    /// the limit, also inside one long piece.
+    /// Returns the number of tokens in `text`, or any number above `limit` if there are more. Stops counting soon after
+    /// the limit, even inside one long piece.
     pub fn count_until(self, text: &str, limit: usize) -> usize {
         let text = text.as_bytes();
         Memo::with(self.encoding, |memo| {
@@ -97,7 +97,7 @@ struct Counting<'a> {
 }
 
 impl Counting<'_> {
-    /// Number of tokens in the piece from `start` to `end`, or any number above `limit` if there are more than that.
+    /// Returns the number of tokens in the piece from `start` to `end`, or any number above `limit` if there are more.
     #[inline]
     fn count(&mut self, start: usize, end: usize, limit: usize) -> usize {
         let &mut Self { vocabulary, ref mut memo, text } = self;
@@ -109,10 +109,11 @@ impl Counting<'_> {
         memo.count(text, start, end, |piece| piece::count(vocabulary, piece, limit))
     }
 
-    /// The same for all pieces from `base` on that end where a bit of `ends` says.
+    /// Returns the same for all pieces from `base` on that end at a bit of `ends`.
     ///
-    /// Pieces of up to three bytes are found by their ends alone and taken out, so that the processor need not guess how long
-    /// the next piece is, and the memo keeps its room for words: in base64 they are five in six.
+    /// Pieces of up to three bytes are found by their ends alone and counted separately. So the processor need not
+    /// guess the length of the next piece, and the memo keeps its room for words. In base64 they are five in six
+    /// pieces.
     #[inline]
     fn count_all(&mut self, base: usize, ends: u64, limit: usize) -> usize {
         let borders = ends | 1;

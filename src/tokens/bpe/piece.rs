@@ -1,17 +1,17 @@
 //! Counts the tokens of a piece by a method for its length. All methods give the same number.
 //!
-//! - a short piece is merged at once, in `merge`;
-//! - a longer one window by window, in `long`;
-//! - long runs of one character, however long, as runs, in `runs`.
+//! - `merge` merges a short piece at once;
+//! - `long` merges a longer piece window by window;
+//! - `runs` merges long runs of one character as runs.
 
 use super::merge::{self, FEW, Parts, SHORT, SHORTER};
 use super::vocabulary::{NO_TOKEN, Vocabulary};
 use super::{long, runs};
 
-/// Bytes from which on runs are looked for; below, they take few merges.
+/// Minimum length in bytes of a piece that is searched for runs. Shorter pieces take few merges.
 const WORTH_A_LOOK: usize = 24;
 
-/// Number of tokens in a piece, or any number above `limit` if there are more than that. Linear, at worst n log n.
+/// Returns the number of tokens in a piece, or any number above `limit` if there are more. Linear, at worst n log n.
 pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8], limit: usize) -> usize {
     match *piece {
         [_] => return 1,

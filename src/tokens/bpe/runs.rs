@@ -1,16 +1,16 @@
-//! Merges runs of one character, such as rules and indents, run by run: a run of any length takes a few dozen steps.
+//! Merges runs of one character, such as rules and indents, run by run. A run of any length takes a few dozen steps.
 
 use super::merge::begin;
 use super::vocabulary::{NO_TOKEN, Vocabulary};
 
-/// Bytes that are looked at before runs are believed in.
+/// Number of bytes that are sampled to recognize runs.
 const SAMPLE: usize = 64;
-/// Bytes in a run, at least and on average: with less, the runs are given up.
+/// Minimum average length of a run in bytes. With less, this method stops.
 const WORTH_A_RUN: usize = 8;
-/// Runs that are borne with before the average counts.
+/// Number of runs before the average is checked.
 const FIRST_RUNS: usize = 4;
 
-/// The same token several times.
+/// The same token repeated.
 #[derive(Clone, Copy)]
 struct Run {
     token: u32,
@@ -19,14 +19,14 @@ struct Run {
 
 /// True if `piece` looks like runs of one character.
 pub(super) fn seem_likely(piece: &[u8]) -> bool {
-    // The first byte of a character says how many more there are.
+    // The first byte of a character gives the number of its bytes.
     let period = (piece[0].leading_ones() as usize).max(1);
     let sample = &piece[..piece.len().min(SAMPLE)];
     let repeated = sample.iter().zip(&sample[period..]).filter(|(one, other)| one == other).count();
     repeated * 4 >= sample.len() * 3
 }
 
-/// Number of tokens in `piece`; `None` if it is not made of runs.
+/// Returns the number of tokens in `piece`; `None` if it does not consist of runs.
 pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8]) -> Option<usize> {
     let mut runs = Vec::new();
     let most = FIRST_RUNS + piece.len() / WORTH_A_RUN;
@@ -46,15 +46,15 @@ pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8]) -> Option<usize> {
     Some(runs.iter().map(|run| run.times).sum())
 }
 
-/// The lowest rank that two neighbours merge to.
+/// Returns the lowest rank that two adjacent tokens merge to.
 fn lowest(vocabulary: &Vocabulary, runs: &[Run]) -> Option<u32> {
     let inside = runs.iter().filter(|run| run.times > 1).map(|run| vocabulary.merged(run.token, run.token));
     let between = runs.windows(2).map(|two| vocabulary.merged(two[0].token, two[1].token));
     inside.chain(between).min().filter(|&lowest| lowest != NO_TOKEN)
 }
 
-/// Merges every pair of rank `lowest`, from left to right. Only one pair of tokens merges to it, so a token that pairs
-/// with its like does not pair with a neighbour, and none is wanted from both sides.
+/// Merges every pair of rank `lowest`, from left to right. Only one pair of tokens merges to a rank. So a token that
+/// pairs with an equal one does not pair with another neighbour, and no token can be merged on both sides.
 fn pass(vocabulary: &Vocabulary, runs: &mut [Run], after: &mut Vec<Run>, lowest: u32) {
     after.clear();
     for index in 0..runs.len() {

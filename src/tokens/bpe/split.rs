@@ -1,7 +1,7 @@
 //! Splits a text into pieces as the published patterns do.
 //!
-//! Each alternative of a pattern is one function here, with what its backtracking comes to worked out, so that a
-//! piece costs O(its length) and no text is too long. The patterns, `|` at the line ends left out:
+//! Each alternative of a pattern is one function here, which gives the result of its backtracking directly. So a piece
+//! costs O(its length), and no text is too long. The patterns, without the `|` at the ends of lines:
 //!
 //! ```text
 //! o200k_base
@@ -27,13 +27,13 @@ use super::class::{LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER, class_at
 use super::encoding::Encoding;
 use super::window::Window;
 
-/// Both patterns take at most this many numbers in one piece.
+/// Both patterns take at most this many digits in one piece.
 const NUMBERS_A_PIECE: usize = 3;
 
-/// The least byte that begins a character of four.
+/// The smallest byte that begins a character of four bytes.
 const FOUR_BYTES: u8 = 0xF0;
 
-/// The pieces of a text, in order; together they are the text. See [`Encoding::pieces`].
+/// The consecutive pieces of a text. See [`Encoding::pieces`].
 #[derive(Debug, Clone)]
 pub struct Pieces<'text> {
     encoding: Encoding,
@@ -61,11 +61,11 @@ impl<'text> Iterator for Pieces<'text> {
     }
 }
 
-/// Finds the ends of pieces, in the order of one text.
+/// Finds the ends of pieces in the order of one text.
 #[derive(Debug, Clone)]
 pub(super) struct Splitter {
     window: Window,
-    /// Ends that the window found and that were not asked for yet, in bytes from `base`.
+    /// Ends that the window found and that were not returned yet, as bytes from `base`.
     ends: u64,
     base: usize,
 }
@@ -75,8 +75,7 @@ impl Splitter {
         Self { window: Window::empty(), ends: 0, base: 0 }
     }
 
-    /// Returns the end of the piece that begins at `at`: 0 at first, then the end of the last one. `text` must be
-    /// UTF-8.
+    /// Returns the end of the piece that begins at `at`: 0 at first, then the previous end. `text` must be UTF-8.
     #[inline]
     fn piece_end(&mut self, encoding: Encoding, text: &[u8], at: usize) -> usize {
         if self.ends == 0 {
@@ -91,27 +90,26 @@ impl Splitter {
         end
     }
 
-    /// The ends of the next pieces, of which the first begins at `at`: bit `n` is set where one ends `n` bytes after it.
-    /// No bit where [`piece_end`] must be asked. `text` must be UTF-8.
+    /// Returns the ends of the next pieces, the first of which begins at `at`: bit `n` is set if one ends `n` bytes
+    /// after `at`. No bit is set if [`piece_end`] must be called. `text` must be UTF-8.
     #[inline]
     pub(super) fn ends_after(&mut self, encoding: Encoding, text: &[u8], at: usize) -> u64 {
         let first = text[at];
         let decisive = if first == b' ' { text.get(at + 1).copied().unwrap_or(first) } else { first };
-        // Among emoji a window finds little.
+        // A window finds few ends among emoji.
         if decisive < FOUR_BYTES { self.window.ends(encoding, text, at) } else { 0 }
     }
 }
 
 impl Encoding {
-    /// The pieces that the published pattern splits `text` into; no token reaches across two of them.
+    /// Returns the pieces into which the published pattern splits `text`. No token spans two of them.
     pub fn pieces(self, text: &str) -> Pieces<'_> {
         Pieces::new(self, text)
     }
 }
 
-/// Returns the end of the piece that begins at `at`. `text` must be UTF-8. Not inlined, so that the code for ASCII is
-/// small enough to be.
-// Out of line, so that what serves ASCII is small enough to go in line.
+/// Returns the end of the piece that begins at `at`. `text` must be UTF-8.
+// Not inlined, so that the code for ASCII is small enough to be inlined.
 #[inline(never)]
 pub(super) fn piece_end(encoding: Encoding, text: &[u8], at: usize) -> usize {
     match encoding {
@@ -155,20 +153,20 @@ fn cl100k_end(text: &[u8], at: usize) -> usize {
     spaces_end(text, at, TextEnd::TakesSpaces)
 }
 
-/// `[^\r\n\p{L}\p{N}]`
+/// True for `[^\r\n\p{L}\p{N}]`.
 #[inline]
 fn may_lead_word(class: u8) -> bool {
     class & (OTHER | SPACE) != 0 && class & NEWLINE == 0
 }
 
-/// The first two alternatives of `o200k_base`, without the contraction.
+/// Matches the first two alternatives of `o200k_base`, without the contraction.
 #[inline]
 fn o200k_word_end(text: &[u8], at: usize, class: u8, length: usize) -> Option<usize> {
     let leads = may_lead_word(class);
     let body = if leads { at + length } else { at };
 
-    // The capitals are greedy. When no small letter follows them they give back as far as the last character that
-    // can be either, and it becomes the small letters.
+    // The capitals are greedy. If no small letter follows, they give back up to the last character that can be either,
+    // and it becomes the small letters.
     let mut capitals_end = body;
     let mut last_either = None;
     loop {
@@ -188,15 +186,15 @@ fn o200k_word_end(text: &[u8], at: usize, class: u8, length: usize) -> Option<us
         return last_either;
     }
 
-    // A mark may lead a word, but is also a word by itself, and the first alternative tries that before the second
-    // is tried with the mark in the lead.
+    // A mark may precede a word, but is also a word by itself. The first alternative tries that before the second one
+    // tries the mark as the leading character.
     if leads && class & LOWER != 0 {
         return Some(body);
     }
     (capitals_end > body).then_some(capitals_end)
 }
 
-/// `'(?i:[sdmt]|ll|ve|re)`
+/// Matches `'(?i:[sdmt]|ll|ve|re)`.
 #[inline]
 fn contraction_end(text: &[u8], at: usize) -> Option<usize> {
     if text.get(at) != Some(&b'\'') {
@@ -205,13 +203,14 @@ fn contraction_end(text: &[u8], at: usize) -> Option<usize> {
     let letter = |distance: usize| text.get(at + distance).map(u8::to_ascii_lowercase);
     match (letter(1)?, letter(2)) {
         (b's' | b't' | b'm' | b'd', _) => Some(at + 2),
-        // The last is U+017F, the long s: an s where case does not matter, and the only such letter beyond ASCII.
+        // The last is U+017F, the long s. It equals an s without regard to case, and is the only such letter outside
+        // ASCII.
         (b'r' | b'v', Some(b'e')) | (b'l', Some(b'l')) | (0xC5, Some(0xBF)) => Some(at + 3),
         _ => None,
     }
 }
 
-/// `\p{N}{1,3}`, where the first is known to be one.
+/// Matches `\p{N}{1,3}`. The first character must be a number.
 #[inline]
 fn numbers_end(text: &[u8], mut at: usize) -> usize {
     for _ in 0..NUMBERS_A_PIECE {
@@ -224,7 +223,7 @@ fn numbers_end(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// ` ?[^\s\p{L}\p{N}]+`
+/// Matches ` ?[^\s\p{L}\p{N}]+`.
 #[inline]
 fn others_end(text: &[u8], at: usize, class: u8) -> Option<usize> {
     if class & OTHER != 0 {
@@ -237,14 +236,14 @@ fn others_end(text: &[u8], at: usize, class: u8) -> Option<usize> {
     (end > at + 1).then_some(end)
 }
 
-/// True if a slash may follow among the newlines.
+/// Whether a slash may follow among the newlines.
 #[derive(Clone, Copy, PartialEq)]
 enum Slash {
     InTail,
     NotInTail,
 }
 
-/// `[\r\n/]*` or `[\r\n]*`
+/// Matches `[\r\n/]*` or `[\r\n]*`.
 #[inline]
 fn tail_end(text: &[u8], mut at: usize, slash: Slash) -> usize {
     while let Some(&byte) = text.get(at)
@@ -258,14 +257,14 @@ fn tail_end(text: &[u8], mut at: usize, slash: Slash) -> usize {
 /// The effect of the end of the text on the spaces before it.
 #[derive(Clone, Copy, PartialEq)]
 enum TextEnd {
-    /// The last newline among them still ends a piece.
+    /// The last newline among the spaces still ends a piece.
     Ordinary,
-    /// They are one piece: `\s++$`.
+    /// The spaces are one piece: `\s++$`.
     TakesSpaces,
 }
 
-/// The alternatives for white space. A greedy run gives back until the rest of its alternative matches: as far as
-/// its last newline, or else by one character if something other than space follows.
+/// Matches the alternatives for white space. A greedy run gives back until the rest of its alternative matches: up to
+/// its last newline, or otherwise by one character if something other than space follows.
 #[inline]
 fn spaces_end(text: &[u8], at: usize, text_end: TextEnd) -> usize {
     let mut end = at;

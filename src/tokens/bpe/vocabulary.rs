@@ -1,9 +1,9 @@
 //! The merges of an encoding: pairs of tokens, and the rank of each.
 //!
-//! A token is known by its rank, and only one pair of tokens ever merges to it: the merge of its own bytes ends with that
-//! pair, and the same bytes within a longer piece are merged in the same order. So the table has one entry for each
-//! token, of a single word that says all of it, and neither hashes nor compares the bytes of a piece. The build script
-//! bakes the pairs; the table is built on first use, in less than 10 ms.
+//! A token is identified by its rank, and only one pair of tokens ever merges to it. Merging its own bytes ends with
+//! that pair, and the same bytes inside a longer piece are merged in the same order. So the table has one entry for
+//! each token, a single word, and looking up neither hashes nor compares the bytes of a piece. The build script writes
+//! the pairs. The table is built on first use, in less than 10 ms.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ use super::crossing::{CROSSING_BITS, Character, entering_bit, leaving_bit, whole
 use super::encoding::Encoding;
 use crate::shared::once;
 
-/// The rank of two tokens that do not merge. Larger than every rank, so that the least rank is the best merge.
+/// The rank of two tokens that do not merge. It is larger than every rank, so the smallest rank is the best merge.
 pub(super) const NO_TOKEN: u32 = u32::MAX;
 
 static O200K_BASE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/o200k_base.merges"));
@@ -27,25 +27,26 @@ static CL100K_ALONE: &Alone = include_bytes!(concat!(env!("OUT_DIR"), "/cl100k_b
 /// Two bits for each code point of up to three bytes.
 type Alone = [u8; (1 << 16) / 4];
 
-/// No token is longer, in bytes; the build script makes sure.
+/// Maximum length of a token in bytes. The build script checks it.
 pub(super) const LONGEST_TOKEN: usize = 128;
 
-/// The size of a token's entry from the build script: the rank of the right part above that of the left. For a single
-/// byte, the right part is [`NO_RIGHT`] and the left the byte.
+/// Bytes of a token's entry from the build script: the rank of the right part above that of the left. For a single
+/// byte, the right part is [`NO_RIGHT`] and the left part is the byte.
 const MERGE_BYTES: usize = 5;
 const RANK_BITS: u32 = 18;
 const RANK_MASK: u64 = (1 << RANK_BITS) - 1;
 const NO_RIGHT: u64 = RANK_MASK;
 
-/// Slots in the table: 2 MB. A power of two, of which `o200k_base` fills three quarters; the filter keeps misses away.
+/// Number of slots in the table: 2 MB. A power of two, of which `o200k_base` fills three quarters. The filter avoids
+/// misses.
 const SLOT_BITS: u32 = 18;
 const SLOTS: usize = 1 << SLOT_BITS;
 
-/// Bits in the filter before the table, as a power of two: 256 KB, of which `o200k_base` sets one bit in eleven.
+/// Number of bits in the filter before the table, as a power of two: 256 KB. `o200k_base` sets one bit in eleven.
 const FILTER_BITS: u32 = 21;
 const FILTER_WORDS: usize = 1 << (FILTER_BITS - 6);
 
-/// Every two bytes.
+/// Number of pairs of bytes.
 const BYTE_PAIRS: usize = 1 << 16;
 
 const _: () = assert!(O200K_BASE.len() / MERGE_BYTES < SLOTS && CL100K_BASE.len() / MERGE_BYTES < SLOTS);
@@ -55,12 +56,12 @@ const HASH: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The tokens of one encoding.
 pub(super) struct Vocabulary {
-    /// Each a pair of tokens above the rank of the token that they merge to; 0 where there is none.
+    /// Each a pair of tokens above the rank of the token that they merge to; 0 if the slot is empty.
     slots: Box<[u64; SLOTS]>,
-    /// One bit for each hash that a pair has. Small enough for the second cache level, where it answers most lookups:
-    /// few neighbours merge.
+    /// One bit for each hash of a pair. It fits into the second-level cache, and answers most look-ups, because few
+    /// adjacent tokens merge.
     filter: Box<[u64; FILTER_WORDS]>,
-    /// The rank of every two bytes: what every merge begins with.
+    /// The rank of every two bytes, with which every merge begins.
     byte_pairs: Box<[u32; BYTE_PAIRS]>,
     /// The rank of every byte.
     bytes: [u32; 256],
@@ -78,7 +79,7 @@ impl fmt::Debug for Vocabulary {
 }
 
 impl Vocabulary {
-    /// The vocabulary of `encoding`, built when first asked for.
+    /// Returns the vocabulary of `encoding`, built on first use.
     pub(super) fn of(encoding: Encoding) -> &'static Self {
         static O200K: OnceLock<Vocabulary> = OnceLock::new();
         static CL100K: OnceLock<Vocabulary> = OnceLock::new();
@@ -94,7 +95,7 @@ impl Vocabulary {
         let mut filter = boxed::<u64, FILTER_WORDS>(0);
         let mut byte_pairs = boxed::<u32, BYTE_PAIRS>(NO_TOKEN);
         let mut bytes = [NO_TOKEN; 256];
-        // The byte of each rank that is one.
+        // The byte of each rank that is a single byte.
         let mut byte_of = [None; 256];
         let mut lengths = vec![1_u8; merges.len()].into_boxed_slice();
 
@@ -124,8 +125,8 @@ impl Vocabulary {
         Self { slots, filter, byte_pairs, bytes, lengths, merges, crossings, alone }
     }
 
-    /// The bytes of the first `count` tokens, of those that have at most `longest`, which is 16 or less: the first byte is
-    /// the lowest. With each its length. A token of a low rank is common in text.
+    /// Returns the bytes and length of those of the first `count` tokens that have at most `longest` bytes, which is at
+    /// most 16. The first byte is the lowest. A token of a low rank is common in text.
     pub(super) fn first_tokens(&self, count: usize, longest: usize) -> impl DoubleEndedIterator<Item = (u128, usize)> {
         let mut tokens: Vec<u128> = Vec::with_capacity(count);
         for &merge in &self.merges[..count] {
@@ -142,19 +143,19 @@ impl Vocabulary {
         tokens.into_iter().zip(lengths).filter(move |&(_, length)| length <= longest)
     }
 
-    /// The token that is this byte.
+    /// Returns the token of a single byte.
     #[inline]
     pub(super) fn of_byte(&self, byte: u8) -> u32 {
         self.bytes[usize::from(byte)]
     }
 
-    /// The token that two bytes are, or [`NO_TOKEN`].
+    /// Returns the token of two bytes, or [`NO_TOKEN`].
     #[inline]
     pub(super) fn of_bytes(&self, first: u8, second: u8) -> u32 {
         self.byte_pairs[usize::from(first) << 8 | usize::from(second)]
     }
 
-    /// The token of a character that its bytes merge to one after the other; [`NO_TOKEN`] if they do not.
+    /// Returns the token of a character whose bytes merge one after the other; [`NO_TOKEN`] if they do not.
     #[inline]
     pub(super) fn of_character(&self, bytes: &[u8]) -> u32 {
         match *bytes {
@@ -166,7 +167,7 @@ impl Vocabulary {
         }
     }
 
-    /// The token that two tokens merge to, or [`NO_TOKEN`].
+    /// Returns the token that two tokens merge to, or [`NO_TOKEN`].
     #[inline]
     pub(super) fn merged(&self, left: u32, right: u32) -> u32 {
         let pair = u64::from(right) << RANK_BITS | u64::from(left);
@@ -188,20 +189,20 @@ impl Vocabulary {
         }
     }
 
-    /// True if a token may hold two neighbours, or parts of them. Now and then it says so where none does.
+    /// True if a token may contain two adjacent characters, or parts of them. Sometimes true though no token does.
     #[inline]
     pub(super) fn joins(&self, left: Character, right: Character) -> bool {
-        // Two of ASCII are side by side everywhere.
+        // Any two ASCII characters are adjacent in some token.
         ((left.0 | right.0) < 0x80) | self.crossing(whole_bit(left, right)) | self.breaks(left, right)
     }
 
-    /// True if a token may hold two neighbours, but not all of one of them. Now and then it says so where none does.
+    /// True if a token may contain two adjacent characters, but one only in part. Sometimes true though no token does.
     #[inline]
     pub(super) fn breaks(&self, left: Character, right: Character) -> bool {
         self.crossing(leaving_bit(left, right)) | self.crossing(entering_bit(left, right))
     }
 
-    /// Number of tokens of a character of three bytes that stands alone.
+    /// Returns the number of tokens of a three-byte character by itself.
     #[inline]
     pub(super) fn alone(&self, character: Character) -> usize {
         let Character(bytes) = character;
@@ -214,7 +215,7 @@ impl Vocabulary {
         self.crossings[bit / 8] >> (bit % 8) & 1 != 0
     }
 
-    /// The length of a token in bytes.
+    /// Returns the length of a token in bytes.
     #[inline]
     pub(super) fn length(&self, token: u32) -> usize {
         self.lengths[token as usize].into()
@@ -229,7 +230,7 @@ fn pair_of(merge: [u8; MERGE_BYTES]) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// The word of the filter and the bit in it.
+/// Returns the word of the filter, and the bit in it.
 #[inline]
 fn filter_bit(hash: u64) -> (usize, u64) {
     let bit = hash >> (u64::BITS - FILTER_BITS);
@@ -241,7 +242,7 @@ fn first_slot(hash: u64) -> usize {
     (hash >> (u64::BITS - SLOT_BITS)) as usize
 }
 
-/// An array on the heap, which the stack would be too small for.
+/// Returns an array on the heap, because the stack would be too small for it.
 pub(super) fn boxed<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
     match vec![value; N].into_boxed_slice().try_into() {
         Ok(array) => array,

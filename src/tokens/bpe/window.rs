@@ -1,9 +1,9 @@
-//! Finds the ends of pieces, for 64 bytes at once.
+//! Finds the ends of pieces in 64 bytes at once.
 //!
-//! Pieces have four bytes on average, and a scanner that goes from byte to byte mispredicts a branch or two in each:
+//! Pieces have four bytes on average. A scanner that goes byte by byte mispredicts a branch or two in each, which takes
 //! half of the time of a count. Here a few dozen operations on whole words of [`Classes`] find every boundary, and the
-//! next piece is the next bit. What white space, numbers or marks beyond ASCII decide, and the end of the text, is left
-//! to the scanner in `split`.
+//! next piece is the next bit. The scanner in `split` decides the end of the text, and cases with white space, numbers
+//! or marks outside ASCII.
 
 use super::class::BEYOND_ASCII;
 use super::classes::{BLANKS_AND_APOSTROPHES, CONTRACTED, Classes, NEWLINES_AND_SLASHES, WIDTH, after, low_bits};
@@ -17,13 +17,13 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// A window that holds nothing yet.
+    /// Returns an empty window.
     pub(super) fn empty() -> Self {
         Self { start: 0, classes: Classes::default() }
     }
 
-    /// The ends of the pieces from `at` on, where a piece begins: bit `n` is set where one ends `n` bytes after `at`.
-    /// No bit where the first is not decided.
+    /// Returns the ends of the pieces from `at` on, where a piece begins: bit `n` is set if one ends `n` bytes after
+    /// `at`. No bit is set if the first end is not decided here.
     pub(super) fn ends(&mut self, encoding: Encoding, text: &[u8], at: usize) -> u64 {
         let offset = at.wrapping_sub(self.start);
         if offset < WIDTH / 2 && offset != 0 {
@@ -47,7 +47,7 @@ impl Window {
     }
 }
 
-/// The characters before those of `word`.
+/// Returns the positions before those of `word`.
 #[inline]
 fn before(word: u64) -> u64 {
     word >> 1
@@ -65,15 +65,15 @@ fn boundaries(encoding: Encoding, classes: &Classes) -> u64 {
     let apostrophes = words[BLANKS_AND_APOSTROPHES] & others;
     let known_bytes = classes.class_bits();
 
-    // ` ?[^\s\p{L}\p{N}]+` takes the space before it; alone and without the space, an other may lead a word.
+    // ` ?[^\s\p{L}\p{N}]+` includes the space before it. A single other character without the space may precede a word.
     let other_starts = others & !after(others | blanks);
-    // Its last byte, where it has several: the carry runs through the inner ones.
+    // The last byte of a character of several bytes: the carry runs through the inner ones.
     let leads = other_starts & !inner | (other_starts & inner).wrapping_add(inner) & !inner;
     // `[\r\n]*` after it takes all newlines: the carry of an addition runs through them.
     let tail = newlines & !newlines.wrapping_add(newlines & after(others));
 
-    // Cases that the scanner decides: contractions, also with a letter that has no class; in `o200k_base` a slash after
-    // the newlines of a tail, and a capital after a character that may or may not be one.
+    // The scanner decides contractions, even with a letter that has no class. In `o200k_base` it also decides a slash
+    // after the newlines of a tail, and a capital after a character that may be a capital.
     let contracts = apostrophes & !before(known_bytes & !words[CONTRACTED]);
     let undecided = match encoding {
         Encoding::O200kBase => {
@@ -92,12 +92,12 @@ fn boundaries(encoding: Encoding, classes: &Classes) -> u64 {
     starts |= other_starts;
     starts |= by_threes(numbers);
 
-    // `\s*[\r\n]+` takes white space up to its last newline. Of more than one space after that, the last belongs to
-    // what follows: `\s+(?!\S)`.
+    // `\s*[\r\n]+` takes white space up to its last newline. If several spaces follow, the last one belongs to the next
+    // piece: `\s+(?!\S)`.
     let mut after_lines = gaps & after(newlines & !tail);
     let mut early_lines = after_lines.wrapping_add(gaps) & newlines & after(gaps);
     while early_lines != 0 {
-        // Rare, a line of nothing but spaces: the newline before it was not the last.
+        // A line of only spaces, which is rare: the newline before it was not the last.
         let line = early_lines.trailing_zeros();
         let gap_start = u64::BITS - (!gaps & ((1 << line) - 1)).leading_zeros();
         after_lines &= !(1 << gap_start);
@@ -108,13 +108,13 @@ fn boundaries(encoding: Encoding, classes: &Classes) -> u64 {
     starts |= after_lines;
     starts |= gaps & after(gaps) & before(letters | numbers | others);
 
-    // White space that goes on to what is not known may have its last newline there.
+    // White space that continues into unknown bytes may have its last newline there.
     let known_bits = low_bits(known);
     let decided = known - (spaces | !known_bits).leading_ones().saturating_sub(u64::BITS - known);
     starts & known_bits & (low_bits(decided) << 1)
 }
 
-/// `\p{N}{1,3}`: where each piece of a run begins. The starts spread to twice as many in each step.
+/// Matches `\p{N}{1,3}`: finds the start of each piece in a run. The starts spread to twice as many in each step.
 #[inline]
 fn by_threes(numbers: u64) -> u64 {
     let mut starts = numbers & !after(numbers);

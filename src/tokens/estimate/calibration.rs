@@ -1,12 +1,12 @@
 //! Corrects a counter by the provider's reports.
 //!
-//! A provider reports the size of a whole prompt: the messages as its own tokenizer sees them, and beside them the
-//! system prompt, the tools and what it adds unseen. From one request of a conversation to the next only the messages
-//! grow. So how much the report grew, over how much the count grew, says how far the counter is off (the scale), and
-//! what is then left of the report is what is beside the messages.
+//! A provider reports the size of a whole prompt. It includes the messages as its own tokenizer sees them, the system
+//! prompt, the tools, and hidden additions. From one request of a conversation to the next only the messages grow. So
+//! the growth of the report divided by the growth of the count is the counter's error (the scale). The rest of the
+//! report is the size of everything beside the messages.
 //!
-//! Both are medians, of ratios over many requests and of remainders over the last few, so that a report that is wrong,
-//! or a request with something hidden in it, moves them little.
+//! Both are medians: of ratios over many requests, and of rests over the last few. So a wrong report, or a request with
+//! hidden content, moves them little.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,53 +14,53 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::scale::Scale;
 use crate::shared::Shared;
 
-/// Ratios that are remembered, over all conversations. On recorded sessions the median error after ten requests was larger
-/// by a fifth with 16 of them, and by a twentieth with 64.
+/// Number of remembered ratios, over all conversations. On recorded sessions the median error after ten requests was a
+/// fifth larger with 16 ratios, and a twentieth larger with 64.
 const RATIOS: usize = 200;
 
 /// The ratio that a calibration starts with.
 const RATIO_AT_FIRST: f64 = 1.0;
 
-/// A message that grows a conversation by less says more about the frame than about the text.
+/// If a conversation grows by fewer tokens, the ratio shows the frame of a message rather than its text.
 const SMALLEST_GROWTH: usize = 30;
 
-/// A ratio outside is no matter of tokenizers: something else was added or taken away. Between the tokenizers in use, and
-/// between any of them and a bad ratio of characters, it stays inside.
+/// The limits of a plausible ratio. The ratios between the tokenizers in use, and between any of them and a poor
+/// estimate by characters, are within them. Outside them, something else was added or removed.
 const LEAST_RATIO: f64 = 0.4;
 const GREATEST_RATIO: f64 = 2.5;
 
-/// The first report of a conversation says something about the scale only where it is this close to the count, so that
-/// little is beside the messages.
+/// The first report of a conversation is used for the scale only if it is this close to the count. Then little is
+/// beside the messages.
 const CLOSE: f64 = 0.25;
 
-/// Remainders that are remembered for each conversation: with five, two wild reports change nothing.
+/// Number of remembered rests for each conversation. With five, two wrong reports change nothing.
 const REMAINDERS: usize = 5;
 
-/// The tokens beside the messages are used from this many reports of a conversation on, so that a single wild report,
+/// The tokens beside the messages are used after this many reports of a conversation, so that a single wrong report,
 /// even the first, is outvoted.
 const REPORTS_BELIEVED: usize = 3;
 
-/// Conversations that are remembered; the one that was not observed for longest is forgotten.
+/// Number of remembered conversations. The least recently observed one is dropped.
 const CONVERSATIONS: usize = 64;
 
-/// A report beyond this many times the count and this much beside it is a mistake. The largest sets of tools in use take
-/// less than the second.
+/// A report is a mistake if it exceeds this multiple of the count plus this many tokens. The largest sets of tools in
+/// use take fewer tokens.
 const MOST_TIMES: usize = 4;
 const MOST_BESIDE: usize = 200_000;
 
-/// True if a report taught something.
+/// Whether a report was used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Learned {
-    /// It is remembered. One that is only odd counts little among the others.
+    /// It is remembered. A single odd report counts little among the others.
     Something,
-    /// It cannot be the size of this request, and is not remembered; or it could not be remembered now.
+    /// It is not remembered: it cannot be the size of this request, or another thread holds the memory.
     Nothing,
 }
 
-/// A counter's correction so far. Shared freely between threads.
+/// A counter's correction so far. Threads may share it.
 #[derive(Debug)]
 pub struct Calibration {
-    /// The scale, in hundredths: a count has it without waiting.
+    /// The scale in hundredths. Counting reads it without a lock.
     scale: AtomicUsize,
     known: Shared<TaughtConversation>,
 }
@@ -73,13 +73,13 @@ impl Default for Calibration {
 
 #[derive(Debug, Default)]
 struct TaughtConversation {
-    /// Growth reported over growth counted, oldest first.
+    /// Reported growth divided by counted growth, oldest first.
     ratios: VecDeque<f64>,
-    /// By their beginnings; the one observed last at the end.
+    /// Conversations by their beginnings, last observed last.
     conversations: Vec<(u128, VecDeque<Point>)>,
 }
 
-/// A request: what was counted for its messages, unscaled, and what the provider reported.
+/// A request: the unscaled count of its messages, and the provider's report.
 #[derive(Debug, Clone, Copy)]
 struct Point {
     counted: usize,
@@ -91,18 +91,19 @@ struct Point {
 pub struct Remainder {
     /// The tokens that the provider reported.
     reported: usize,
-    /// The count of the messages, at the scale.
+    /// The scaled count of the messages.
     counted: usize,
 }
 
 impl Remainder {
-    /// Tokens that are beside the messages.
+    /// Returns the tokens beside the messages.
     pub fn beside(self) -> usize {
         self.reported.saturating_sub(self.counted)
     }
 
-    /// Tokens of a request of the conversation whose messages count `total`. Where less was reported than counted, so much
-    /// less; but a shorter history than that one only in proportion, since it is still something.
+    /// Returns the tokens of a request of the conversation whose messages count `total`. If less was reported than
+    /// counted, the difference is subtracted; for a shorter history only in proportion, so that the result stays
+    /// positive.
     pub fn request(self, total: usize) -> usize {
         let Some(less) = self.counted.checked_sub(self.reported) else {
             return total.saturating_add(self.beside());
@@ -114,7 +115,7 @@ impl Remainder {
 }
 
 impl Calibration {
-    /// The scale learned; [`Scale::ONE`] at first.
+    /// Returns the learned scale; [`Scale::ONE`] at first.
     pub fn scale(&self) -> Scale {
         Scale { hundredths: self.scale.load(Ordering::Relaxed) }
     }
@@ -131,13 +132,13 @@ impl Calibration {
         let remainder = |point: &Point| Remainder { reported: point.reported, counted: scale.of(point.counted) };
         let mut remainders: Vec<Remainder> = points.iter().map(remainder).collect();
         remainders.sort_unstable_by_key(|remainder| remainder.reported as i128 - remainder.counted as i128);
-        // Of an even number, the greater: too large a reserve does less harm than too small a one.
+        // Of an even number, the larger: too large a reserve does less harm than too small a one.
         remainders.get(remainders.len() / 2).copied()
     }
 
-    /// Learns that the provider reported `reported` tokens for a request whose messages count `counted`, unscaled, in the
-    /// conversation with this beginning. O(n log n) in the ratios that are remembered, which are at most 200, and O(n) in the
-    /// conversations, at most 64.
+    /// Learns that the provider reported `reported` tokens for a request whose messages have the unscaled count
+    /// `counted`, in the conversation with this beginning. O(n log n) in the remembered ratios, at most 200, and O(n)
+    /// in the conversations, at most 64.
     pub fn observe(&self, beginning: u128, counted: usize, reported: usize) -> Learned {
         let most = counted.saturating_mul(MOST_TIMES).saturating_add(MOST_BESIDE);
         if reported == 0 || reported > most || reported.saturating_mul(MOST_TIMES) < counted {
@@ -173,8 +174,8 @@ impl TaughtConversation {
         }
     }
 
-    /// The scale when this ratio is learned too: the median. Of an even number the one of the middle two that is nearer
-    /// to what one begins with, so that no odd ratio moves it before another agrees.
+    /// Adds a ratio and returns the scale, the median. Of an even number it is the one of the middle two that is nearer
+    /// to the initial ratio, so that no single odd ratio moves it.
     fn learn(&mut self, ratio: f64) -> Scale {
         if self.ratios.len() == RATIOS {
             self.ratios.pop_front();
@@ -184,13 +185,13 @@ impl TaughtConversation {
         sorted.push(RATIO_AT_FIRST);
         sorted.sort_unstable_by(f64::total_cmp);
         let (below, above) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
-        // It is one of them itself, so that both are above it or both below.
+        // The initial ratio is one of them, so both are above it or both are below it.
         Scale::near(if below < RATIO_AT_FIRST { above } else { below })
     }
 }
 
 impl Point {
-    /// The ratio of the growth from this request to a later one, if it says something about tokens.
+    /// Returns the ratio of the growth from this request to a later one, if it says something about tokens.
     fn growth_to(self, later: Point) -> Option<f64> {
         let counted = later.counted.checked_sub(self.counted)?;
         let reported = later.reported.checked_sub(self.reported)?;
@@ -201,7 +202,7 @@ impl Point {
         (LEAST_RATIO..=GREATEST_RATIO).contains(&ratio).then_some(ratio)
     }
 
-    /// The ratio of the request itself, if hardly anything is beside its messages.
+    /// Returns the ratio of the request itself, if hardly anything is beside its messages.
     fn alone(self, scale: Scale) -> Option<f64> {
         let ratio = ratio(self.reported, self.counted);
         (self.counted >= SMALLEST_GROWTH && (ratio / scale.factor() - 1.0).abs() <= CLOSE).then_some(ratio)

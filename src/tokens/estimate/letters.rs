@@ -1,21 +1,21 @@
-//! Pairs of small letters that are rare.
+//! Rare pairs of small letters.
 //!
-//! A vocabulary has tokens for what is often written: where a letter follows that hardly ever does, a token ends. Without
-//! this, random letters and ids would cost what words do. The lists are of the texts that the weights were fitted on, in
-//! English and twenty other languages, code and what tools print; each kind counts alike.
+//! A vocabulary has tokens for frequent text. Before a letter that hardly ever follows another, a token ends. Without
+//! this, random letters and ids would be counted like words. The lists come from the texts to which the weights were
+//! fitted: English and twenty other languages, code, and tool output. Each kind has the same weight.
 
-/// The frequency with which a letter follows another.
+/// How often a letter follows another.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LetterFrequency {
-    /// At least once in a hundred times.
+    /// At least once in a hundred cases.
     Often,
     /// Less often.
     Seldom,
-    /// Less than three times in a thousand.
+    /// Less than three times in a thousand cases.
     HardlyEver,
 }
 
-/// Returns the frequency with which `letter` follows `before`; other bytes follow often.
+/// Returns how often `letter` follows `before`. Any other byte follows often.
 pub(super) const fn following(before: u8, letter: u8) -> LetterFrequency {
     if !before.is_ascii_lowercase() || !letter.is_ascii_lowercase() {
         return LetterFrequency::Often;
@@ -41,8 +41,8 @@ const fn contains(letters: &[u8], letter: u8) -> bool {
     false
 }
 
-/// For each letter, those that hardly ever follow it, and those that seldom do. A letter that is repeated is in neither:
-/// there are tokens of one letter.
+/// For each letter, the letters that hardly ever follow it, and those that seldom do. A repeated letter is in neither
+/// list, because there are tokens of one repeated letter.
 #[rustfmt::skip]
 const AFTER: [(&[u8], &[u8]); 26] = [
     (b"ehjoqz", b"fkwx"), // a

@@ -1,4 +1,4 @@
-//! Estimates for families whose tokenizer is not public.
+//! Estimates for model families without a public tokenizer.
 
 mod calibration;
 mod letters;
@@ -12,29 +12,29 @@ use super::{CountTokens, MediaRule, Overhead, Precision, TextKind};
 use crate::error::{Error, Result};
 use weights::{BEGINNING, CLASSES, UNIT, WEIGHTS, in_a_run, pair};
 
-/// Tokens that Anthropic bills for a call and its result beside their texts, half of it for each: ids, names of fields,
-/// the frame. Fitted with the weights, on texts without the ids.
+/// Tokens that Anthropic bills for a call and its result beside their texts, half for each: ids, names of fields, the
+/// frame. Fitted with the weights, on texts without the ids.
 const CALL_OR_RESULT: usize = 40;
 /// The same for a block of reasoning.
 const REASONING: usize = 10;
 /// The same for any other block.
 const BLOCK: usize = 1;
 
-/// From this many equal bytes on, aligned as the text is read, a run has its own weight.
+/// A run of at least this many equal bytes has its own weight.
 const RUN: usize = 64;
 
-/// Ratios are kept in whole numbers, so that every machine gives the same answer: in millionths.
+/// Ratios are integers in millionths, so that every machine gives the same answer.
 const MILLIONTHS: usize = 1_000_000;
 
-/// Characters a token as the systems that ullage replaces have them, for those who want their numbers. Against the
-/// tokenizers that they stand for they count 24 % (Kimi) to 42 % (Gemini) too little, and 64 % too much at 2.5.
+/// Characters for a token in the systems that ullage replaces, for users who need their numbers. Compared with the
+/// models' own tokenizers they count 24 % (Kimi) to 42 % (Gemini) too few tokens, and 64 % too many at 2.5.
 pub const NAMED_RATIOS: [(&str, f64); 6] =
     [("claude", 3.7), ("gpt", 4.0), ("kimi-k2", 3.8), ("gemini", 4.2), ("default", 3.7), ("sre-agent", 2.5)];
 
 /// Returns the characters for a token by their name in [`NAMED_RATIOS`].
 ///
 /// # Errors
-/// `Policy` if there is none of that name.
+/// `Policy` if there is no such name.
 pub fn ratio_named(name: &str) -> Result<f64> {
     let known = NAMED_RATIOS.iter().find(|(known, _)| *known == name);
     known.map(|(_, ratio)| *ratio).ok_or_else(|| Error::Policy {
@@ -43,24 +43,24 @@ pub fn ratio_named(name: &str) -> Result<f64> {
     })
 }
 
-/// Characters a token that make sense. No tokenizer makes ten tokens of a character, which has at most four bytes, and the
-/// longest tokens, drawn lines and white space, are far shorter than a thousand.
+/// The limits of a sensible ratio. A character has at most four bytes, so no tokenizer makes ten tokens of it. The
+/// longest tokens, drawn lines and white space, are far shorter than a thousand characters.
 const LEAST_RATIO: f64 = 0.1;
 const GREATEST_RATIO: f64 = 1_000.0;
 
-/// The way in which an estimate reads a text.
+/// How an estimate reads a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
-    /// Every byte by what is before it.
+    /// The cost of every byte depends on the byte before it.
     Pairs,
-    /// Characters a token, in millionths.
+    /// Characters for a token, in millionths.
     Ratio(usize),
 }
 
 /// Estimates the tokens of a text without its vocabulary.
 ///
-/// One pass over the text at memory speed, in integers, so that every machine gives the same answer. What it was fitted
-/// on and how far it is off is in `docs/counting.md`.
+/// It passes over the text once, at memory speed and in integers, so that every machine gives the same answer.
+/// `docs/counting.md` has the data that it was fitted to, and its error.
 ///
 /// ```
 /// use ullage::tokens::{CountTokens, Estimate, TextKind};
@@ -75,23 +75,23 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The estimate for Claude, fitted on what its provider reported.
+    /// Returns the estimate for Claude, fitted to the provider's reports.
     pub fn claude() -> Self {
         Self { name: "claude".to_owned(), reading: Reading::Pairs }
     }
 
-    /// Returns the ratio with this name in [`NAMED_RATIOS`].
+    /// Returns the estimate by the ratio with this name in [`NAMED_RATIOS`].
     ///
     /// # Errors
-    /// `Policy` if there is none.
+    /// `Policy` if there is no such name.
     pub fn named_ratio(name: &str) -> Result<Self> {
         Ok(Self::ratio(ratio_named(name)?)?.named(name))
     }
 
-    /// Counts a token for this many characters of any text, and nothing for the frame.
+    /// Returns an estimate that counts a token for this many characters of any text, and nothing for the frame.
     ///
     /// # Errors
-    /// `Policy` if that is not from 0.1 to 1,000.
+    /// `Policy` if the number is not from 0.1 to 1,000.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // 10^5 to 10^9.
     pub fn ratio(characters_per_token: f64) -> Result<Self> {
         if !(LEAST_RATIO..=GREATEST_RATIO).contains(&characters_per_token) {
@@ -106,7 +106,7 @@ impl Estimate {
         Ok(Self { name: format!("{characters_per_token} characters a token"), reading: Reading::Ratio(millionths) })
     }
 
-    /// The same estimate under another name.
+    /// Returns the estimate under another name.
     #[must_use]
     pub fn named(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
@@ -120,9 +120,9 @@ impl CountTokens for Estimate {
 
     fn count(&self, text: &str, kind: TextKind) -> usize {
         match self.reading {
-            // The frame of a call has it.
+            // The frame of a call includes its id.
             Reading::Pairs if kind == TextKind::Identifier => 0,
-            // No tokenizer of bytes makes more tokens than there are bytes.
+            // No tokenizer makes more tokens than bytes.
             Reading::Pairs => tokens(weight(text.as_bytes(), u64::MAX)).min(text.len()),
             Reading::Ratio(ratio) => text.chars().count().saturating_mul(MILLIONTHS).div_ceil(ratio),
         }
@@ -136,7 +136,7 @@ impl CountTokens for Estimate {
                 text.len() <= limit || weight(text.as_bytes(), most) <= most
             }
             Reading::Ratio(ratio) => {
-                // The most characters that still make `limit` tokens when rounded up.
+                // The largest number of characters that gives `limit` tokens when rounded up.
                 let most = limit.saturating_mul(ratio) / MILLIONTHS;
                 text.len() <= most || text.chars().nth(most).is_none()
             }
@@ -145,7 +145,7 @@ impl CountTokens for Estimate {
 
     fn overhead(&self) -> Overhead {
         match self.reading {
-            // The fit has the frame of a message in that of its blocks.
+            // In the fit, the frame of a message is part of its blocks' frames.
             Reading::Pairs => Overhead {
                 message: 0,
                 call: CALL_OR_RESULT,
@@ -166,7 +166,7 @@ impl CountTokens for Estimate {
     }
 }
 
-/// The weights of a short text after a byte of the class `before`.
+/// Returns the weights of a short text after a byte of the class `before`.
 #[inline]
 fn changes(text: &[u8], before: &mut u8) -> u32 {
     let mut sum = 0;
@@ -182,7 +182,7 @@ fn tokens(weight: u64) -> usize {
     usize::try_from(weight.div_ceil(UNIT)).unwrap_or(usize::MAX)
 }
 
-/// The weights of `text` together, or of as much of it as takes them over `limit`. Only an empty text has none.
+/// Returns the sum of the weights of `text`, or of the part of it that exceeds `limit`. Only an empty text has none.
 fn weight(text: &[u8], limit: u64) -> u64 {
     let mut total = u64::from(!text.is_empty());
     let mut before = BEGINNING;

@@ -1,6 +1,6 @@
 //! The correction of a counter.
 
-/// A scale moves in steps of a hundredth: what was counted at the old one stays true until something was learned.
+/// A scale changes in steps of a hundredth, so counts at the old scale stay valid until something was learned.
 const HUNDREDTHS: usize = 100;
 
 /// The provider's tokens for each token of a counter.
@@ -16,10 +16,10 @@ impl Default for Scale {
 }
 
 impl Scale {
-    /// The counter is taken at its word.
+    /// The counter's own numbers, unchanged.
     pub const ONE: Scale = Scale { hundredths: HUNDREDTHS };
 
-    /// The scale next to a ratio of tokens.
+    /// Returns the scale nearest to a ratio of tokens.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // From 40 to 250.
     pub(super) fn near(ratio: f64) -> Scale {
         Scale { hundredths: (ratio * HUNDREDTHS as f64).round() as usize }
@@ -31,7 +31,7 @@ impl Scale {
         self.hundredths as f64 / HUNDREDTHS as f64
     }
 
-    /// `tokens` at this scale, to the nearest whole number; something is never nothing.
+    /// Scales `tokens` and rounds to the nearest integer. A positive number stays positive.
     #[inline]
     #[must_use]
     pub fn of(self, tokens: usize) -> usize {
@@ -42,7 +42,7 @@ impl Scale {
         scaled.max(usize::from(tokens > 0))
     }
 
-    /// The most tokens that are at most `limit` at this scale.
+    /// Returns the most tokens that are at most `limit` at this scale.
     #[must_use]
     pub fn most_within(self, limit: usize) -> usize {
         if self == Scale::ONE || limit == 0 {

@@ -1,39 +1,39 @@
 //! The cost of a byte after another: the table behind [`Estimate`](super::Estimate).
 //!
 //! A tokenizer starts a token where the text changes: at a word, a capital, a digit after a letter, a sign after a
-//! space. So a table over pairs of neighbouring bytes, a few dozen classes of them, says most of what it does, and
-//! reading it costs one look-up for each byte. The weights were fitted (non-negative least absolute deviations) on the
-//! prompt sizes that Anthropic reported for 2,781 requests of coding agents, and on 62 kinds of text, from 20 languages
-//! to base64, whose tokens in `o200k_base` were taken times 1.28, the ratio between the two on agent text. They are
-//! then raised by 3.5 %, which takes the total from 4.5 % low to 1 % low: what a provider adds to a request unseen is
-//! in the total, and in no text. `docs/decisions` has the method and the errors.
+//! space. So a table over pairs of adjacent bytes, in a few dozen classes, predicts most of its work, with one look-up
+//! for each byte. The weights were fitted (non-negative least absolute deviations) to the prompt sizes that Anthropic
+//! reported for 2,781 requests of coding agents, and to 62 kinds of text, from 20 languages to base64. The tokens of
+//! those texts in `o200k_base` were multiplied by 1.28, the ratio between the two on agent text. The weights are then
+//! raised by 3.5 %, which changes the total from 4.5 % low to 1 % low, because a provider's hidden additions are in the
+//! total and in no text. `docs/decisions` has the method and the errors.
 
 use super::letters::{LetterFrequency, following};
 
 use ByteClass::{Blank, Capital, Consonant, Digit, Inside, Lead, LineEnd, Rare, Sign, Vowel};
 use Bytes::{Of, To};
 
-/// The unit of a weight: a token is this many.
+/// The unit of a weight: this many are a token.
 pub(super) const UNIT: u64 = 1_000;
 
 /// The class of each byte.
 pub(super) static CLASSES: [u8; 256] = classes();
 
-/// The cost of a byte, by its class and that of the byte before it: see [`pair`].
+/// The cost of a byte, by its class and the class of the byte before it: see [`pair`].
 pub(super) static WEIGHTS: [u16; PAIRS] = weights();
 
-/// The class that a text is taken to begin after: a line end.
+/// The class before the beginning of a text: a line end.
 pub(super) const BEGINNING: u8 = CLASSES[b'\n' as usize];
 
-/// The index of two classes' weight.
+/// Returns the index of the weight of two classes.
 #[inline]
 pub(super) const fn pair(before: u8, class: u8) -> usize {
-    // The mask is what the compiler needs to see that no pair is outside the table.
+    // The mask shows the compiler that no pair is outside the table.
     ((before as usize) << CLASS_BITS | class as usize) & (PAIRS - 1)
 }
 
-/// The cost of each byte in a long run of one byte. The published vocabularies have tokens of 8 letters, of 3 digits
-/// and of 16 to 128 signs or blanks; these are their counts in `o200k_base`, times 1.28, rounded up.
+/// Returns the cost of each byte in a long run of one byte. The published vocabularies have tokens of 8 letters, of 3
+/// digits and of 16 to 128 signs or blanks. The costs are their counts in `o200k_base`, times 1.28, rounded up.
 pub(super) const fn in_a_run(byte: u8) -> u64 {
     match byte {
         b'0'..=b'9' => 430,
@@ -48,7 +48,7 @@ pub(super) const fn in_a_run(byte: u8) -> u64 {
 const CLASS_BITS: u32 = 6;
 const PAIRS: usize = 1 << (2 * CLASS_BITS);
 
-/// The class of the byte before, in the columns of the table.
+/// The class of the previous byte: the columns of the table.
 #[derive(Clone, Copy)]
 enum ByteClass {
     Vowel,
@@ -59,9 +59,9 @@ enum ByteClass {
     Blank,
     LineEnd,
     Sign,
-    /// The later bytes of a character beyond ASCII.
+    /// The later bytes of a character outside ASCII.
     Inside,
-    /// The first byte of one, and control characters.
+    /// The first byte of a character outside ASCII, and control characters.
     Lead,
 }
 
@@ -74,13 +74,13 @@ enum Bytes {
 struct Row {
     bytes: Bytes,
     group: ByteClass,
-    /// Its weight after each group, in their order.
+    /// Its weight after each group, in order.
     after: [u16; 10],
     /// Its weight after a byte of the same class.
     same: u16,
 }
 
-/// Control characters and what no UTF-8 text has: the class of every byte that no row names. A token each.
+/// Control characters and bytes that UTF-8 does not have: the class of every byte that no row names. Each is a token.
 const CONTROL: Row = Row { bytes: Of(b""), group: Lead, after: [1_000; 10], same: 1_000 };
 
 #[rustfmt::skip]
@@ -123,13 +123,13 @@ const ROWS: [Row; 36] = [
     Row { bytes: To(0xF0, 0xF7), group: Lead, after: [2324, 2308, 2324, 2324, 2324, 2333, 2324, 2324, 2330, 2324], same: 2324 }, // emoji and the like
 ];
 
-/// The extra cost of a small letter that seldom or hardly ever follows the one before it.
+/// The additional cost of a small letter that seldom or hardly ever follows the one before it.
 const SEVERED: (u16, u16) = (627, 1_506);
 
-/// The first classes are the small letters, each by itself.
+/// Number of the first classes, each of which is one small letter.
 const LETTERS: usize = 26;
 
-/// The row of a class; that of control characters comes after the others.
+/// Returns the row of a class. The row of control characters is the last.
 const fn row_of_class(class: usize) -> usize {
     if class >= LETTERS {
         return class - LETTERS;

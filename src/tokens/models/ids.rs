@@ -1,15 +1,15 @@
-//! Finds a model in a table of beginnings of ids.
+//! Finds a model in a table of id prefixes.
 
-/// The separators in an id. Gateways write them differently: `claude-3.5-sonnet`, `claude-3-5-sonnet`, `llama3-1`,
+/// The separators in an id. Gateways use different ones: `claude-3.5-sonnet`, `claude-3-5-sonnet`, `llama3-1`,
 /// `Llama-3.1`, `claude-3-5-sonnet@20240620`.
 const SEPARATORS: [u8; 4] = [b'-', b'.', b'_', b'@'];
 
-/// The entry with the longest beginning of the model's id.
+/// Returns the entry with the longest beginning of the model's id.
 ///
 /// Prefixes of providers and gateways are skipped: `us.anthropic.claude-…`, `bedrock/…`, `openai:…`. Of the segments
-/// between slashes, the last that begins an entry decides, since the ones before it name the host. A beginning ends at
-/// a word boundary of the id: `gpt-4` begins `gpt-4-0613`, and not `gpt-4o`. Case and separators do not matter.
-/// O(segments x table).
+/// between slashes, the last one that matches an entry decides, because earlier ones name the host. A beginning ends at
+/// a word boundary of the id: `gpt-4` is the beginning of `gpt-4-0613`, but not of `gpt-4o`. Case and separators do not
+/// matter. O(segments x table).
 pub fn by_beginning<'t, B: AsRef<str>, T>(id: &str, table: &'t [(B, T)]) -> Option<&'t T> {
     let id = id.to_ascii_lowercase();
     id.rsplit('/').find_map(|segment| {
@@ -26,7 +26,7 @@ fn longest<'t, B: AsRef<str>, T>(id: &str, table: &'t [(B, T)]) -> Option<&'t T>
         .map(|(_, entry)| entry)
 }
 
-/// True if `id`, which is in lower case, begins with `beginning` and a word of it ends there.
+/// True if `id`, which is in lower case, begins with `beginning`, and a word of `id` ends there.
 fn begins(id: &str, beginning: &str) -> bool {
     let mut rest = id.as_bytes();
     for byte in beginning.bytes() {

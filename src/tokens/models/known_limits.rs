@@ -1,9 +1,9 @@
 //! The limits of models, as their makers state them.
 //!
-//! Each group names the page on which the provider gives its figures. They were taken in November 2026 from the tables
-//! of models.dev and litellm, which cite these pages, and for a few retired models from the pages; where sources differ
-//! the smaller is used, because a window taken for too large makes the provider reject a request and one taken for too
-//! small only compacts early. Who hosts an open model may allow less.
+//! Each group names the page with the provider's figures. They were taken in November 2026 from the tables of
+//! models.dev and litellm, which cite these pages, and for a few retired models from the pages themselves. If sources
+//! differ, the smaller number is used: if a window is assumed too large, the provider rejects a request; if it is
+//! assumed too small, a compaction only comes early. A host of an open model may allow less.
 
 use super::ModelLimits;
 
@@ -12,21 +12,22 @@ const fn shared(window: usize, max_output: usize) -> ModelLimits {
     ModelLimits { window, max_input: window, max_output: Some(max_output) }
 }
 
-/// The input has a limit of its own.
+/// The input has its own limit.
 const fn split(window: usize, max_input: usize, max_output: usize) -> ModelLimits {
     ModelLimits { window, max_input, max_output: Some(max_output) }
 }
 
-/// An answer may take what is left of the window.
+/// An answer may take the rest of the window.
 pub(super) const fn open(window: usize) -> ModelLimits {
     ModelLimits { window, max_input: window, max_output: None }
 }
 
-/// Beginnings of ids. A later model of a line is taken for the earlier until it has a line of its own: windows grow.
+/// Limits by the beginning of an id. A new model of a line has the earlier model's limits until it is listed, because
+/// windows grow.
 #[rustfmt::skip]
 pub const KNOWN_LIMITS: &[(&str, ModelLimits)] = &[
-    // OpenAI: <https://platform.openai.com/docs/models>. From GPT-5 on the room of the longest answer is never
-    // input: "Input tokens exceed the configured limit of 272,000 tokens" of a window of 400,000.
+    // OpenAI: <https://platform.openai.com/docs/models>. From GPT-5 on, the room for the longest answer cannot be used
+    // for input: "Input tokens exceed the configured limit of 272,000 tokens" in a window of 400,000.
     ("gpt-3.5-turbo", shared(16_385, 4_096)),
     ("gpt-3.5-turbo-instruct", shared(4_096, 4_096)),
     ("gpt-4", shared(8_192, 8_192)),
@@ -60,8 +61,8 @@ pub const KNOWN_LIMITS: &[(&str, ModelLimits)] = &[
     ("o3", shared(200_000, 100_000)),
     ("o4", shared(200_000, 100_000)),
 
-    // Anthropic: <https://platform.claude.com/docs/en/about-claude/models/overview>. Without the beta header that
-    // gave Sonnet 4 and 4.5 a million.
+    // Anthropic: <https://platform.claude.com/docs/en/about-claude/models/overview>. Without the beta header that gave
+    // Sonnet 4 and 4.5 a million tokens.
     ("claude", open(200_000)),
     ("claude-instant", shared(100_000, 4_096)),
     ("claude-2", shared(100_000, 4_096)),
@@ -85,8 +86,8 @@ pub const KNOWN_LIMITS: &[(&str, ModelLimits)] = &[
     ("claude-mythos-preview", shared(1_000_000, 128_000)),
     ("claude-mythos-5", shared(1_000_000, 128_000)),
 
-    // Google: <https://ai.google.dev/gemini-api/docs/models>, which limits input and output each by itself: the
-    // limit of the input stands for the window. Gemma: its model cards.
+    // Google: <https://ai.google.dev/gemini-api/docs/models>, which limits input and output separately; the limit of
+    // the input is used as the window. Gemma: its model cards.
     ("gemini-1.5-flash", shared(1_048_576, 8_192)),
     ("gemini-2.0-flash", shared(1_048_576, 8_192)),
     ("gemini-2.5", shared(1_048_576, 65_536)),
@@ -104,7 +105,7 @@ pub const KNOWN_LIMITS: &[(&str, ModelLimits)] = &[
     ("gemma-4-26b", shared(262_144, 32_768)),
     ("gemma-4-31b", shared(262_144, 32_768)),
 
-    // Mistral: <https://docs.mistral.ai/getting-started/models/>, which gives windows and no limits of answers.
+    // Mistral: <https://docs.mistral.ai/getting-started/models/>, which states windows and no limits of answers.
     ("codestral", open(128_000)),
     ("codestral-2405", open(32_000)),
     ("devstral", open(128_000)),
@@ -140,7 +141,7 @@ pub const KNOWN_LIMITS: &[(&str, ModelLimits)] = &[
     ("voxtral-small", open(32_000)),
 
     // Meta: the model cards at <https://www.llama.com/docs/model-cards-and-prompt-formats/>. Llama 4 is trained for
-    // more, and served with as little as this by Meta's own API.
+    // more, but Meta's own API serves as little as this.
     ("llama-2", open(4_096)),
     ("llama-3", open(8_192)),
     ("llama-3.1", open(128_000)),
@@ -153,8 +154,8 @@ pub const KNOWN_LIMITS: &[(&str, ModelLimits)] = &[
     ("meta-llama-3.2", open(128_000)),
     ("meta-llama-3.3", open(128_000)),
 
-    // Alibaba: <https://www.alibabacloud.com/help/en/model-studio/models>; for open models the length that they are
-    // trained for, which the cards call native.
+    // Alibaba: <https://www.alibabacloud.com/help/en/model-studio/models>. For open models it is the length of their
+    // training, which the cards call native.
     ("qwen-max", split(32_768, 30_720, 8_192)),
     ("qwen-plus", split(131_072, 129_024, 16_384)),
     ("qwen-turbo", split(131_072, 129_024, 16_384)),
@@ -188,8 +189,8 @@ pub const KNOWN_LIMITS: &[(&str, ModelLimits)] = &[
     ("moonshot-v1-32k", open(32_768)),
     ("moonshot-v1-128k", open(131_072)),
 
-    // DeepSeek: <https://api-docs.deepseek.com/quick_start/pricing>. It served R1 and V3 with half of what they are
-    // trained for.
+    // DeepSeek: <https://api-docs.deepseek.com/quick_start/pricing>. It served R1 and V3 with half of the length that
+    // they are trained for.
     ("deepseek-chat", shared(131_072, 8_192)),
     ("deepseek-reasoner", shared(131_072, 65_536)),
     ("deepseek-r1", open(65_536)),
@@ -221,8 +222,8 @@ pub const KNOWN_LIMITS: &[(&str, ModelLimits)] = &[
     ("grok-build", open(256_000)),
     ("grok-code-fast", open(256_000)),
 
-    // Amazon: <https://docs.aws.amazon.com/nova/latest/userguide/what-is-nova.html>; where the length of an answer is
-    // given differently, the least.
+    // Amazon: <https://docs.aws.amazon.com/nova/latest/userguide/what-is-nova.html>. If pages state different lengths
+    // of an answer, the smallest is used.
     ("nova-micro", shared(128_000, 5_000)),
     ("nova-lite", shared(300_000, 5_000)),
     ("nova-pro", shared(300_000, 5_000)),

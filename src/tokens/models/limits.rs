@@ -6,30 +6,29 @@ use super::known_limits::{KNOWN_LIMITS, open};
 /// The token limits of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ModelLimits {
-    /// The most tokens of a request and its answer together.
+    /// Maximum tokens of a request and its answer together.
     pub window: usize,
-    /// The most tokens of a request; below `window` if the provider limits it separately.
+    /// Maximum tokens of a request; below `window` if the provider limits it separately.
     pub max_input: usize,
-    /// The most tokens of an answer; `None` if only the window limits it.
+    /// Maximum tokens of an answer; `None` if only the window limits it.
     pub max_output: Option<usize>,
 }
 
 impl ModelLimits {
-    /// The limits of an unknown model: 128,000, which nearly every hosted model that can call tools has. Too small a
-    /// window costs an early compaction, too large a one a rejected request; 200,000 would be too large for about a
-    /// third of the models that models.dev lists.
+    /// The limits of an unknown model: 128,000, which nearly every hosted model with tools has. Too small a window
+    /// causes an early compaction, too large a window a rejected request. 200,000 would be too large for about a third
+    /// of the models that models.dev lists.
     pub const UNKNOWN: Self = open(128_000);
 
-    /// The token limits of a model.
-    /// The window to plan with when `reserve` of it is kept free: what that leaves is never more than the provider
-    /// takes as input.
+    /// Returns the window to plan with if `reserve` of it is kept free. The rest never exceeds the provider's input
+    /// limit.
     pub fn window_beside(self, reserve: usize) -> usize {
         self.window.min(self.max_input.saturating_add(reserve))
     }
 }
 
-/// The limits of a model, by the longest beginning of its id that [`KNOWN_LIMITS`] has; `None` if it has none. What
-/// gateways write before an id is skipped.
+/// Returns the limits of a model, by the longest beginning of its id in [`KNOWN_LIMITS`]; `None` if it has none.
+/// Prefixes of gateways are skipped.
 ///
 /// ```
 /// use ullage::tokens::limits_of_model;

@@ -1,11 +1,11 @@
-//! The rule by which a model counts media.
+//! Chooses the rule by which a model counts media.
 
 use super::ids::by_beginning;
 use crate::tokens::MediaRule;
 
 impl MediaRule {
-    /// The rule for a model, by the longest beginning of its id that is known; [`MediaRule::Dearest`] where none is. What
-    /// gateways write before an id is skipped.
+    /// Returns the rule for a model, by the longest known beginning of its id, otherwise [`MediaRule::Dearest`].
+    /// Prefixes of gateways are skipped.
     pub fn of_model(id: &str) -> MediaRule {
         by_beginning(id, MODELS).copied().unwrap_or(MediaRule::Dearest)
     }
@@ -19,8 +19,8 @@ const OPENAI_O4_MINI: u32 = 172;
 /// Tokens of an image at the usual resolution (<https://ai.google.dev/gemini-api/docs/media-resolution>).
 const GEMINI_3_IMAGE: u32 = 1_120;
 
-/// Beginnings of ids of models whose rule is published, or cheaper than the one given here: GPT-5, o1 and o3 take a little
-/// less for each tile. A new model is none of them, and then the dearest rule counts.
+/// Rules by the beginning of an id. A model's rule is published, or cheaper than the one given here: GPT-5, o1 and o3
+/// take slightly less for each tile. A model that is not listed gets the most expensive rule.
 const MODELS: &[(&str, MediaRule)] = &[
     ("claude", MediaRule::CLAUDE_FINE),
     ("claude-3", MediaRule::CLAUDE),

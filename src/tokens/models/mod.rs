@@ -1,4 +1,4 @@
-//! Chooses the counter of a model by its id.
+//! Chooses the counter for a model by its id.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ pub use limits::{ModelLimits, limits_of_model};
 use super::{CountTokens, Encoding, Estimate, Exact, MediaRule, Overhead, Precision, TextKind};
 use scaled::Scaled;
 
-/// The models that share a tokenizer.
+/// Models that share a tokenizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Family {
-    /// OpenAI's models whose encoding is public.
+    /// OpenAI's models with a public encoding.
     OpenAi(Encoding),
     /// Anthropic's models.
     Claude,
@@ -41,12 +41,12 @@ pub enum Family {
     MiniMax,
     /// Mistral's models with its newer vocabulary, tekken.
     Mistral,
-    /// A model that the table does not know.
+    /// A model that the table does not list.
     Unknown,
 }
 
 impl Family {
-    /// A counter for the models of this family.
+    /// Returns a counter for the models of this family.
     pub fn counter(self) -> Arc<dyn CountTokens> {
         match self {
             Self::OpenAi(encoding) => Arc::new(Exact::new(encoding)),
@@ -59,17 +59,17 @@ impl Family {
             Self::MiniMax => Arc::new(Scaled::new("minimax", MINIMAX)),
             Self::Mistral => Arc::new(Scaled::new("mistral", TEKKEN)),
             Self::Claude => Arc::new(Estimate::claude()),
-            // Nothing is fitted for Gemini. Its open sibling Gemma takes 1.21 times the tokens of o200k_base and
-            // Claude 1.28 times, so the constants of Claude err on the safe side.
+            // Nothing is fitted to Gemini. Its open sibling Gemma takes 1.21 times the tokens of o200k_base and Claude
+            // 1.28 times, so Claude's constants overestimate.
             Self::Gemini => Arc::new(Estimate::claude().named("gemini")),
-            // The estimate that errs least often below.
+            // The estimate that is least often too low.
             Self::Unknown => Arc::new(Estimate::claude().named("unknown")),
         }
     }
 }
 
 // Tokens for a hundred of o200k_base, measured with the published vocabularies on transcripts of agents. Kimi K3,
-// DeepSeek V4 and GLM 5 count like the models before them; one that came later is taken to do so too.
+// DeepSeek V4 and GLM 5 count like the models before them. Later models are assumed to do so too.
 const KIMI: usize = 99;
 const LLAMA_3: usize = 100;
 const MINIMAX: usize = 100;
@@ -82,9 +82,9 @@ const GEMMA: usize = 121;
 const O200K: Family = Family::OpenAi(Encoding::O200kBase);
 const CL100K: Family = Family::OpenAi(Encoding::Cl100kBase);
 
-/// Beginnings of ids. The longest that fits wins. OpenAI's are those of tiktoken's own table
-/// (<https://github.com/openai/tiktoken/blob/main/tiktoken/model.py>); what came after the table is taken to keep the
-/// vocabulary of the models before it, and codex-mini is an o4-mini.
+/// Families by the beginning of an id; the longest match decides. OpenAI's entries are those of tiktoken's own table
+/// (<https://github.com/openai/tiktoken/blob/main/tiktoken/model.py>). Later models are assumed to keep the vocabulary
+/// of the models before them, and codex-mini is an o4-mini.
 const TABLE: &[(&str, Family)] = &[
     ("claude", Family::Claude),
     ("gemini", Family::Gemini),
@@ -118,7 +118,7 @@ const TABLE: &[(&str, Family)] = &[
     ("deepseek", Family::DeepSeek),
     ("glm", Family::Glm),
     ("minimax-m2", Family::MiniMax),
-    // Mistral's first models, Large 2 and Codestral have an older and smaller vocabulary: they are not here.
+    // Mistral's first models, Large 2 and Codestral have an older and smaller vocabulary, so they are not listed.
     ("devstral", Family::Mistral),
     ("magistral", Family::Mistral),
     ("ministral", Family::Mistral),
@@ -132,8 +132,8 @@ const TABLE: &[(&str, Family)] = &[
     ("pixtral", Family::Mistral),
 ];
 
-/// The counter for a model: exact where its encoding is in this crate, a ratio to `o200k_base` where its vocabulary is
-/// public, an estimate elsewhere.
+/// Returns the counter for a model: exact if its encoding is in this crate, a ratio to `o200k_base` if its vocabulary
+/// is public, otherwise an estimate.
 ///
 /// ```
 /// use ullage::tokens::counter_for_model;
@@ -144,13 +144,12 @@ pub fn counter_for_model(id: &str) -> Arc<dyn CountTokens> {
     Arc::new(WithMedia { text: family_of_model(id).counter(), rule: MediaRule::of_model(id) })
 }
 
-/// The family of a model, by the longest beginning of its id that the table knows. What gateways write before an id is
-/// skipped.
+/// Returns the family of a model, by the longest beginning of its id in the table. Prefixes of gateways are skipped.
 pub fn family_of_model(id: &str) -> Family {
     by_beginning(id, TABLE).copied().unwrap_or(Family::Unknown)
 }
 
-/// A counter whose media are counted by the rule of one model.
+/// A counter with one model's rule for media.
 #[derive(Debug)]
 struct WithMedia {
     text: Arc<dyn CountTokens>,

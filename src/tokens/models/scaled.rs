@@ -4,10 +4,10 @@ use crate::tokens::{CountTokens, Encoding, Exact, MediaRule, Overhead, Precision
 
 const HUNDREDTHS: usize = 100;
 
-/// An exact count by `o200k_base` times what the family takes of it on the average.
+/// An exact count by `o200k_base`, multiplied by the family's average ratio to it.
 ///
-/// Closer than an estimate by characters where a family's ratio is known, and as costly as an exact count. The ratio
-/// is that of agent transcripts; a single text may be further off, the more so the less it looks like them.
+/// It is closer than an estimate by characters if a family's ratio is known, and as expensive as an exact count. The
+/// ratio was measured on agent transcripts. A single text may differ more, especially if it is unlike them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scaled {
     name: &'static str,
@@ -16,7 +16,7 @@ pub(super) struct Scaled {
 }
 
 impl Scaled {
-    /// A counter that takes `ratio` tokens for a hundred of `o200k_base`.
+    /// Returns a counter that takes `ratio` tokens for a hundred of `o200k_base`.
     pub(super) const fn new(name: &'static str, ratio: usize) -> Self {
         Self { name, ratio }
     }
@@ -34,7 +34,7 @@ impl CountTokens for Scaled {
     }
 
     fn fits(&self, text: &str, kind: TextKind, limit: usize) -> bool {
-        // The most that still makes `limit` when scaled and rounded up.
+        // The largest number that gives `limit` when scaled and rounded up.
         let most = limit.saturating_mul(HUNDREDTHS) / self.ratio;
         Self::EXACT.fits(text, kind, most)
     }

@@ -15,14 +15,14 @@ use crate::wire::texts::replaced;
 enum ItemsPlace<N> {
     /// `output: {type: "content", value: [...]}`.
     List(N),
-    /// One value, which is text if it is a string and JSON else.
+    /// A single value: text if it is a string, otherwise JSON.
     Value(N),
-    /// Kept whole.
+    /// Content that is kept whole.
     Opaque(N),
 }
 
-/// The places of a result's items, in order. Version 4 may have them twice, since one provider sends one of them and another
-/// the other.
+/// Returns the places of a result's items, in order. Version 4 may have them twice, because different providers send
+/// different ones.
 fn places<N: Node>(part: &N) -> impl Iterator<Item = ItemsPlace<N>> {
     let Some(output) = part.present(Key::Output) else {
         let content = part.present(Key::ExperimentalContent).map(|content| match content.kind() {
@@ -90,7 +90,7 @@ pub(super) fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
     known.map_or_else(|| Ok(Item::Opaque(item.rendered()?)), Ok)
 }
 
-/// A result with some items replaced by texts: each stays where it was, and what was JSON says that it is text.
+/// Returns a result with some items replaced by texts. Each stays in its place, and JSON gets the type of text.
 pub(super) fn replace<N: Build>(part: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
     let output = part.present(Key::Output);
     let mut fields = Vec::new();
@@ -123,14 +123,14 @@ pub(super) fn replace<N: Build>(part: &N, changes: &[(usize, &str)]) -> Result<N
     part.with_all(fields)
 }
 
-/// An output whose value is a text from now on.
+/// Returns an output whose value is now a text.
 fn with_text<N: Build>(output: &N, text: N::Out) -> Result<N::Out> {
     let failed = is_a(output, "error-text") || is_a(output, "error-json");
     let name = if failed { "error-text" } else { "text" };
     output.with_all(vec![(Key::Type, Some(output.string(name))), (Key::Value, Some(text))])
 }
 
-/// The text that is an item of a result.
+/// Returns the text of a result's item.
 pub(super) fn item<N: Node>(part: &N, item: usize) -> Option<N> {
     match find(part, item)? {
         ItemsPlace::List(block) => block.get(Key::Text),
@@ -138,14 +138,14 @@ pub(super) fn item<N: Node>(part: &N, item: usize) -> Option<N> {
     }
 }
 
-/// An item of a result, whole.
+/// Returns an item of a result, whole.
 pub(super) fn whole_item<N: Node>(part: &N, item: usize) -> Option<N> {
     match find(part, item)? {
         ItemsPlace::List(item) | ItemsPlace::Value(item) | ItemsPlace::Opaque(item) => Some(item),
     }
 }
 
-/// An item, and what kind of place it is in.
+/// Returns an item and the kind of its place.
 fn find<N: Node>(part: &N, item: usize) -> Option<ItemsPlace<N>> {
     let mut first = 0;
     for place in places(part) {
@@ -161,11 +161,11 @@ fn find<N: Node>(part: &N, item: usize) -> Option<ItemsPlace<N>> {
     None
 }
 
-/// A picture as a message of the user holds it, which every version of the SDK takes; `None` for one that lies at the
-/// provider.
+/// Returns a picture in the form of a user's message, which every version of the SDK accepts; `None` for a picture that
+/// the provider stores.
 pub(super) fn picture<N: Build>(item: &N) -> Result<Option<N::Out>> {
     let data = match item.present(Key::Data) {
-        // Version 7 says in a map where the content is.
+        // In version 7 a map says where the content is.
         Some(data) if data.kind() == Kind::Map => return item.with(Key::Type, item.string("file")).map(Some),
         data => data.or_else(|| item.present(Key::Url)),
     };

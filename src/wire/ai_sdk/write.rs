@@ -13,8 +13,8 @@ use crate::wire::key::Key;
 use crate::wire::node::{Build, Kind, Node};
 use crate::wire::openai_chat::write::message_of;
 
-/// The message with the changes of `edit`, nothing where all of it goes away. The SDK takes a list of texts from the
-/// user and from the model; after a message of another role a text is a message of the user.
+/// Appends the message with the changes of `edit`, or nothing if all of it is removed. The SDK accepts a list of texts
+/// from the user and the model. After a message of another role, a text becomes a message of the user.
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     let content = entry.present(Key::Content);
     let plain = is_plain_result(entry);
@@ -46,7 +46,7 @@ pub(in crate::wire) fn message<N: Build>(like: &N, role: Role, text: &str) -> Re
     new_message(like, role, like.string(text))
 }
 
-/// Results are a message of the role `tool`, and what else there is comes after it in one.
+/// Writes results as a message with the role `tool`, and everything else after it in another message.
 pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
     let sample = composition.sample;
     let (mut results, mut others) = (Vec::new(), Vec::new());
@@ -67,7 +67,7 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
                 match content.at(place.part) {
                     None => others.push((text_block(node, text_at(node, &content, place.part))?, material)),
                     Some(part) => {
-                        // Calls and reasoning that are among results go to the model's words.
+                        // Calls and reasoning among results are moved to the model's words.
                         let is_models = composition.role == Role::Assistant;
                         let to = if is_tool(node) && !is_models { &mut results } else { &mut others };
                         let part = match id {
@@ -86,7 +86,7 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         }
         let (parts, materials): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let fields = vec![(Key::Role, Some(sample.string(role))), (Key::Content, Some(sample.list(parts)?))];
-        // A plain result has fields that make of any message one.
+        // Any message with the fields of a plain result would become one.
         let is_such = |other: &&N| is_tool(*other) == tools && !is_plain_result(*other);
         let like = composition.like.filter(is_such);
         let others: Vec<N> = composition.others.iter().filter(is_such).cloned().collect();

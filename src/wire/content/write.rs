@@ -1,4 +1,4 @@
-//! Writes such messages: changed, recombined and new ones.
+//! Writes messages of a role and a content: changed, recombined and new ones.
 
 use crate::error::Result;
 use crate::message::{Pin, Role};
@@ -10,7 +10,7 @@ use crate::wire::key::Key;
 use crate::wire::node::{Build, Kind, Node};
 use crate::wire::texts::{replaced, rewritten, text_for};
 
-/// A message whose content is a list of blocks or a string, with the changes of `edit`.
+/// Returns a message whose content is a list of blocks or a string, with the changes of `edit`.
 pub(in crate::wire) fn edit_content<N: Build>(
     entry: &N,
     edit: &EntryEdit<'_>,
@@ -44,8 +44,8 @@ pub(in crate::wire) fn edit_content<N: Build>(
     entry.with(key, entry.list(blocks)?)
 }
 
-/// The content of these texts, the first of which is the part `first` of `entry`, with the changes of `edit`: a string still,
-/// where it can be one.
+/// Returns a content of these texts with the changes of `edit`. The first text is the part `first` of `entry`. The
+/// content stays a string if possible.
 pub(in crate::wire) fn edit_texts<N: Build>(
     entry: &N,
     content: &N,
@@ -60,10 +60,10 @@ pub(in crate::wire) fn edit_texts<N: Build>(
     content_of(entry, content, &texts, text_block)
 }
 
-/// Types of blocks of a text. Gemini and Bedrock name no type.
+/// Types of text blocks. Gemini and Bedrock name no type.
 const TEXTS: [&str; 4] = ["text", "input_text", "output_text", "refusal"];
 
-/// The field of a block that holds its text, if it is one of a text.
+/// Returns the field with the text of a block, if it is a text block.
 fn text_key<N: Node>(block: &N) -> Option<Key> {
     if block.present(Key::Type).and_then(|kind| kind.text()).is_some_and(|kind| !TEXTS.contains(&&*kind)) {
         return None;
@@ -71,7 +71,7 @@ fn text_key<N: Node>(block: &N) -> Option<Key> {
     [Key::Text, Key::Refusal].into_iter().find(|key| block.present(*key).is_some_and(|text| text.kind() == Kind::Text))
 }
 
-/// A block of a text, with another text in its place.
+/// Returns a text block with another text.
 pub(in crate::wire) fn replace_text<N: Build>(block: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
     match (text_key(block), text_for(changes, 0)) {
         (Some(key), Some(text)) => block.with(key, block.string(text)),
@@ -79,7 +79,7 @@ pub(in crate::wire) fn replace_text<N: Build>(block: &N, changes: &[(usize, &str
     }
 }
 
-/// A message or a block whose content is a result, with some of its items replaced by texts. A string reads as one item and
+/// Returns a message or block whose content is a result, with some items replaced by texts. A string is one item and
 /// stays a string.
 pub(in crate::wire) fn with_items<N: Build>(
     holder: &N,
@@ -98,7 +98,7 @@ pub(in crate::wire) fn with_items<N: Build>(
     }
 }
 
-/// A call with other arguments, which are in the first of these fields that it has.
+/// Returns a call with other arguments, in the first of these fields that it has.
 pub(in crate::wire) fn with_arguments<N: Build>(call: &N, keys: &[Key], arguments: &Arguments) -> Result<N::Out> {
     match keys.iter().find_map(|key| Some((*key, call.present(*key)?))) {
         Some((key, old)) => call.with(key, rewritten(&old, arguments)?),
@@ -106,13 +106,13 @@ pub(in crate::wire) fn with_arguments<N: Build>(call: &N, keys: &[Key], argument
     }
 }
 
-/// A new message of a role and a content.
+/// Returns a new message with a role and a content.
 pub(in crate::wire) fn new_message<N: Build>(like: &N, role: Role, content: N::Out) -> Result<N::Out> {
     like.map(vec![(Key::Role, like.string(role.name())), (Key::Content, content)])
 }
 
-/// The blocks of a message that is put together. `renamed` gives a call or a result another id, and a result another tool,
-/// `answer` makes a result from an id, a tool and a text, `picture` a block from an item of a result.
+/// Returns the blocks of a composed message. `renamed` gives a call or a result another id, and a result another tool.
+/// `answer` makes a result from an id, a tool and a text. `picture` makes a block from an item of a result.
 pub(in crate::wire) fn compose_blocks<N: Build>(
     composition: &Composition<'_, N>,
     key: Key,
@@ -138,7 +138,7 @@ pub(in crate::wire) fn compose_blocks<N: Build>(
     blocks.filter_map(Result::transpose).collect()
 }
 
-/// A message of these fields and the other ones of `like`, and those of `others` that it has not.
+/// Returns a message with these fields, the other fields of `like`, and the fields of `others` that it lacks.
 pub(in crate::wire) fn compose_message<'a, N: Build + 'a>(
     sample: &N,
     like: Option<&N>,
@@ -153,8 +153,8 @@ pub(in crate::wire) fn compose_message<'a, N: Build + 'a>(
     }
 }
 
-/// The metadata of a message that is put together, where they are not those of `like` and `others`: it is pinned where
-/// something in it was, and without `like` it has those of the first that had any.
+/// Returns the metadata of a composed message, if they differ from those of `like` and `others`. It is pinned if one of
+/// its parts was. Without `like` it has the metadata of the first entry that has some.
 pub(in crate::wire) fn metadata<'a, N: Build + 'a>(
     like: Option<&N>,
     others: &[N],
@@ -169,7 +169,7 @@ pub(in crate::wire) fn metadata<'a, N: Build + 'a>(
     match (sources.iter().find(|node| is_pinned(node)), like) {
         (Some(pinned), _) => {
             let own = like.and_then(of).filter(|own| own.kind() == Kind::Map);
-            // A message with something else in place of the pin comes after.
+            // A message with another value in place of the pin comes later.
             let is_taken = |custom: &N| custom.kind() != Kind::Map || custom.present(Key::Pinned).is_some();
             let says_not = |own: &N| own.present(Key::Custom).as_ref().is_some_and(is_taken);
             let (first, last) = if own.as_ref().is_some_and(says_not) { (None, own) } else { (own, None) };

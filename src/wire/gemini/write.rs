@@ -10,8 +10,8 @@ use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
 use crate::wire::texts::text_for;
 
-/// The content with the changes of `edit`. Additions after results are another content: Vertex AI refuses results
-/// beside parts of another kind, and every endpoint takes two contents of one role in a row.
+/// Appends the content with the changes of `edit`. Texts after results become another content, because Vertex AI
+/// refuses results beside other parts, and every endpoint accepts consecutive contents of one role.
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     let behind = if has_response(entry) { edit.append } else { &[] };
     if !behind.is_empty() {
@@ -19,8 +19,8 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
         out.push(if inside.is_empty() { entry.keep() } else { with_parts(entry, &inside)? });
         out.push(new_content(entry, entry.string(Role::User.name()), behind)?);
     } else if entry.field_count().is_none() && first_part(entry).is_none() {
-        // A copy of an object takes what it is given, so parts are made of the class of those beside them. Where there are
-        // none the object is made again, and makes its parts from maps.
+        // A copy of an object accepts any value, so parts get the class of the parts beside them. If there are none,
+        // the object is created again, and converts maps to parts.
         let role = entry.present(Key::Role).map_or_else(|| entry.string(Role::User.name()), |role| role.keep());
         out.push(new_content(entry, role, edit.append)?);
     } else if !edit.append.is_empty() || !all_go(entry, edit) {
@@ -52,7 +52,7 @@ fn first_part<N: Node>(content: &N) -> Option<N> {
     content.present(Key::Parts)?.at(0)
 }
 
-/// A part of a text, for `content`.
+/// Returns a text part for `content`.
 fn text_part<N: Build>(content: &N, text: N::Out) -> Result<N::Out> {
     let fields = vec![(Key::Text, text)];
     match first_part(content) {
@@ -61,7 +61,7 @@ fn text_part<N: Build>(content: &N, text: N::Out) -> Result<N::Out> {
     }
 }
 
-/// The part with a text in place of what its function returned.
+/// Returns the part with a text in place of its function's return value.
 fn replace_response<N: Build>(part: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
     let Some((key, response)) = find_map(part, FUNCTION_RESPONSE) else { return Ok(part.keep()) };
     let (Some(returned), Some(text)) = (response.present(Key::Response), text_for(changes, 0)) else {
@@ -74,7 +74,7 @@ fn replace_response<N: Build>(part: &N, changes: &[(usize, &str)]) -> Result<N::
     part.with(key, response.with(Key::Response, shorter)?)
 }
 
-/// The part with other arguments of its call.
+/// Returns the part with other arguments of its call.
 fn replace_arguments<N: Build>(part: &N, new: &Arguments) -> Result<N::Out> {
     match find_map(part, FUNCTION_CALL) {
         Some((key, call)) => part.with(key, with_arguments(&call, &[Key::Args], new)?),
@@ -82,9 +82,9 @@ fn replace_arguments<N: Build>(part: &N, new: &Arguments) -> Result<N::Out> {
     }
 }
 
-/// Responses are a content of their own, and what else there is comes after it in one.
+/// Writes responses as a content of their own, and everything else after it in another content.
 pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
-    // A new entry is of the same kind as the one that it is made for; a content without parts does not tell.
+    // A new entry has the class of the one that it is made for. A content without parts does not show the class.
     let made_for = composition.materials.iter().filter_map(|material| match material {
         Material::Answer { call: node, .. } | Material::Part { node, .. } => Some(node),
         Material::Text { .. } | Material::Picture { .. } => None,
@@ -111,7 +111,7 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         })?)?;
         let role = sample.string(role_name(composition.role));
         let mut fields = vec![(Key::Role, role), (Key::Parts, parts)];
-        // The SDK's objects have no room for any.
+        // The SDK's objects cannot have any.
         if like.unwrap_or(sample).field_count().is_some() {
             let metadata = metadata(like, &these.others, &these.materials)?;
             fields.extend(metadata.map(|metadata| (Key::Metadata, metadata)));
@@ -137,7 +137,7 @@ fn renamed<N: Build>(part: &N, id: Option<&str>, tool: Option<&str>) -> Result<N
     }
 }
 
-/// A response to a call, for `content`. An object of the SDK makes what is inside of maps.
+/// Returns a response to a call for `content`. An object of the SDK converts the maps inside.
 fn answer<N: Build>(content: &N, [id, tool, text]: [&str; 3]) -> Result<N::Out> {
     let returned = content.map(vec![(Key::Error, content.string(text))])?;
     let mut fields = vec![(Key::Name, content.string(tool)), (Key::Response, returned)];
@@ -151,7 +151,7 @@ fn answer<N: Build>(content: &N, [id, tool, text]: [&str; 3]) -> Result<N::Out> 
     }
 }
 
-/// A picture beside what a function returned, as a part of `content`: the SDK has another class for each.
+/// Returns a picture beside a function's return value as a part of `content`. The SDK has a different class for each.
 fn picture_part<N: Build>(content: &N, picture: &N) -> Result<Option<N::Out>> {
     if picture.field_count().is_some() {
         return Ok(Some(picture.keep()));
@@ -163,7 +163,7 @@ fn picture_part<N: Build>(content: &N, picture: &N) -> Result<Option<N::Out>> {
     part.map_like(vec![(Key::InlineDataSnake, blob)]).map(Some)
 }
 
-/// A part beside what a function returned.
+/// Returns a part beside a function's return value.
 pub(in crate::wire) fn whole_item<N: Node>(entry: &N, part: usize, item: usize) -> Option<N> {
     let (_, response) = find_map(&entry.present(Key::Parts)?.at(part)?, FUNCTION_RESPONSE)?;
     let returned = usize::from(response.present(Key::Response).is_some());

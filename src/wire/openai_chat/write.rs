@@ -16,8 +16,8 @@ use crate::wire::joined::{speaker_of, texts_in};
 use crate::wire::key::Key;
 use crate::wire::node::{Build, Node};
 
-/// The message with the changes of `edit`, nothing where all of it goes away. A result has no room for a text: a message of
-/// the user comes after it.
+/// Appends the message with the changes of `edit`, or nothing if all of it is removed. A result has no room for a text,
+/// so a message of the user follows it.
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     if is_result(entry) {
         if !edit.drops(0) {
@@ -35,7 +35,7 @@ pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut
     Ok(())
 }
 
-/// The message without some of its parts, and with texts after its content, which is a list if there are any.
+/// Returns the message without some of its parts, and with texts after its content, which then is a list.
 fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], edit: &EntryEdit<'_>) -> Result<N::Out> {
     let mut fields: Vec<(Key, Option<N::Out>)> = Vec::new();
     if edit.drop.iter().any(|part| spots.get(*part).is_some_and(|spot| is_reasoning(spot.key()))) {
@@ -94,7 +94,7 @@ fn with_spots<N: Build>(entry: &N, spots: &[Spot<N>], edit: &EntryEdit<'_>) -> R
     entry.with_all(fields)
 }
 
-/// Writes other arguments of a call to the place where its maker put them.
+/// Replaces the arguments of a call, in the field that they are in.
 fn replace_arguments<N: Build>(call: &N, new: &Arguments) -> Result<N::Out> {
     const ARGUMENTS: [Key; 3] = [Key::Arguments, Key::Input, Key::Args];
     match [Key::Function, Key::Custom].into_iter().find_map(|key| Some((key, call.present(key)?))) {
@@ -107,7 +107,7 @@ pub(in crate::wire) fn message<N: Build>(like: &N, role: Role, text: &str) -> Re
     new_message(like, role, like.string(text))
 }
 
-/// One message of several texts: messages of their own would be read as several.
+/// Returns one message with several texts, because separate messages would be read as several.
 pub(in crate::wire) fn message_of<N: Build>(like: &N, role: Role, texts: &[&str]) -> Result<N::Out> {
     if let [text] = texts {
         return message(like, role, text);
@@ -116,7 +116,7 @@ pub(in crate::wire) fn message_of<N: Build>(like: &N, role: Role, texts: &[&str]
     new_message(like, role, like.list(blocks.collect::<Result<_>>()?)?)
 }
 
-/// Results are entries of their own, and what else there is comes after them in one.
+/// Writes results as entries of their own, and everything else after them in one entry.
 pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
     let sample = composition.sample;
     let mut fields: Vec<(Key, Vec<N::Out>)> = Vec::new();
@@ -126,7 +126,7 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         None => fields.push((key, vec![block])),
     };
     let spots = Spots::of(composition);
-    // A string stays one while nothing joins it.
+    // A string stays a string as long as nothing joins it.
     let texts = composition.materials.iter().filter(|material| spots.is_content(material)).count();
     for material in &composition.materials {
         match material {
@@ -169,14 +169,14 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
         all.push((key, Some(sample.list(blocks)?)));
     }
     all.extend(values.into_iter().map(|(key, value)| (key, Some(value))));
-    // A result has a message of its own, with its own metadata.
+    // A result is a message of its own, with its own metadata.
     let is_here = |material: &&Material<'_, N>| !matches!(material, Material::Part { node, .. } if is_result(node));
     // No two entries share a message.
     out.push(compose_message(sample, like, &[], all, composition.materials.iter().filter(is_here))?);
     Ok(())
 }
 
-/// The answer to a call: a function's, where the call is one of before there were tools, which have ids.
+/// Returns the answer to a call: a function message for an old call without an id, otherwise a tool message.
 fn answer<N: Build>(sample: &N, call: &N, [id, tool, text]: [&str; 3]) -> Result<N::Out> {
     let of_function = id.is_empty() && call.present(Key::FunctionCallSnake).is_some();
     let mut fields = vec![(Key::Role, sample.string(if of_function { "function" } else { "tool" }))];
@@ -185,8 +185,8 @@ fn answer<N: Build>(sample: &N, call: &N, [id, tool, text]: [&str; 3]) -> Result
     sample.map(fields)
 }
 
-/// The parts of the entries that a message is put together from. Many pieces may be of one entry, which is looked through
-/// once.
+/// The parts of the entries of which a message is composed. Each entry is parsed once, even if many pieces belong to
+/// it.
 struct Spots<N: Node>(HashMap<usize, Vec<Spot<N>>, RandomState>);
 
 impl<N: Node> Spots<N> {
@@ -207,7 +207,7 @@ impl<N: Node> Spots<N> {
         self.0.get(&place.entry)?.get(place.part)
     }
 
-    /// True if all reasoning of an entry is among what a message is put together from.
+    /// True if a composed message has all reasoning of an entry.
     fn keep_reasoning(&self, like: &N, composition: &Composition<'_, N>) -> bool {
         let kept = composition.materials.iter().filter(|material| match material {
             Material::Part { place, .. } => self.at(*place).is_some_and(|spot| is_reasoning(spot.key())),

@@ -9,12 +9,12 @@ use crate::wire::media;
 use crate::wire::node::{Build, Kind, Node};
 use crate::wire::texts::text_for;
 
-/// A block of text of a kind.
+/// Returns a text block of this type.
 pub(super) fn text_block<N: Build>(like: &N, kind: &str, text: N::Out) -> Result<N::Out> {
     like.map(vec![(Key::Type, like.string(kind)), (Key::Text, text)])
 }
 
-/// The items of an output: a string is one, and so is a value that a host gives instead of one.
+/// Reads the items of an output. A string is one item, and so is any other value that a host gives instead.
 pub(super) fn read<N: Node>(output: &N, index: usize) -> Result<Vec<Item<N::Text>>> {
     if let Some(text) = output.text() {
         return Ok(vec![Item::Text(text)]);
@@ -35,8 +35,8 @@ fn is_screenshot<N: Node>(item: &N) -> bool {
     field(item, Key::Type).is_some_and(|name| matches!(&*name, "computer_screenshot" | "input_image"))
 }
 
-/// Returns the items of a block of an output by field: `{stdout, stderr, outcome}` of a shell has up to three items,
-/// any other block is one and has none.
+/// Returns the items of an output's block, by field. `{stdout, stderr, outcome}` of a shell has up to three items. Any
+/// other block is one item without a field.
 fn streams<N: Node>(block: &N) -> Vec<(Option<Key>, N)> {
     let texts = [Key::Stdout, Key::Stderr].into_iter().filter_map(|key| {
         let text = block.present(key).filter(|text| text.kind() == Kind::Text)?;
@@ -71,7 +71,7 @@ fn read_item<N: Node>(item: &N) -> Result<Item<N::Text>> {
     }
 }
 
-/// An output with some of its items replaced by texts.
+/// Returns an output with some of its items replaced by texts.
 pub(super) fn replace<N: Build>(entry: &N, changes: &[(usize, &str)]) -> Result<N::Out> {
     if changes.is_empty() {
         return Ok(entry.keep());
@@ -106,7 +106,7 @@ pub(super) fn replace<N: Build>(entry: &N, changes: &[(usize, &str)]) -> Result<
     entry.with(Key::Output, entry.list(out)?)
 }
 
-/// The text that is an item of an output.
+/// Returns the text of an output's item.
 pub(in crate::wire) fn item<N: Node>(entry: &N, item: usize) -> Option<N> {
     match find(entry, item)? {
         (None, block) if entry.present(Key::Output)?.length().is_some() => block.get(Key::Text),
@@ -114,7 +114,7 @@ pub(in crate::wire) fn item<N: Node>(entry: &N, item: usize) -> Option<N> {
     }
 }
 
-/// An item of an output, whole.
+/// Returns an item of an output, whole.
 pub(in crate::wire) fn whole_item<N: Node>(entry: &N, item: usize) -> Option<N> {
     find(entry, item).map(|(_, node)| node)
 }

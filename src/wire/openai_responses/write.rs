@@ -11,15 +11,15 @@ use crate::wire::joined::{content_of, parts_of, speaker_of, texts_in};
 use crate::wire::key::Key;
 use crate::wire::node::Build;
 
-/// The fields in which the items of calls have their arguments.
+/// The fields with the arguments of call items.
 const ARGUMENTS: [Key; 5] = [Key::Arguments, Key::Input, Key::Action, Key::Actions, Key::Operation];
 
-/// The item with the changes of `edit`, nothing if all of it is removed. Only a message has room for a text; after any
-/// other item it is a message of its own.
+/// Appends the item with the changes of `edit`, or nothing if all of it is removed. Only a message has room for a text.
+/// After any other item a text is a message of its own.
 pub(in crate::wire) fn edit<N: Build>(entry: &N, edit: &EntryEdit<'_>, out: &mut Vec<N::Out>) -> Result<()> {
     if is_message(entry) {
         if !edit.append.is_empty() || !(0..parts_of(entry)).all(|part| edit.drops(part)) {
-            // OpenAI takes from the model only what it gives.
+            // OpenAI accepts from the model only blocks that the model writes.
             let own = field(entry, Key::Role).is_some_and(|role| &*role == "assistant");
             let kind = if own { "output_text" } else { "input_text" };
             let block = |like: &N, text| output::text_block(like, kind, text);
@@ -48,14 +48,14 @@ fn fields_of<N: Build>(like: &N, role: Role, content: N::Out) -> Vec<(Key, N::Ou
     vec![(Key::Type, like.string("message")), (Key::Role, like.string(role.name())), (Key::Content, content)]
 }
 
-/// A new message of what was said in another item, with its metadata.
+/// Returns a new message with the words of another item, and its metadata.
 fn moved<'a, N: Build + 'a>(material: &'a Material<'a, N>, sample: &N, role: Role, content: N::Out) -> Result<N::Out> {
     let mut fields = fields_of(sample, role, content);
     fields.extend(metadata(None, &[], [material])?.map(|metadata| (Key::Metadata, metadata)));
     sample.map(fields)
 }
 
-/// Every part is an item of its own, but those of one message, which stay together.
+/// Writes every part as an item of its own, except for the parts of one message, which stay together.
 pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: &mut Vec<N::Out>) -> Result<()> {
     let Composition { sample, role, ref materials, .. } = *composition;
     let mut materials = materials.iter().peekable();
@@ -87,12 +87,12 @@ pub(in crate::wire) fn compose<N: Build>(composition: &Composition<'_, N>, out: 
     Ok(())
 }
 
-/// A picture as a message holds it: a screenshot is the same in other words.
+/// Returns a picture in a message's form. A screenshot has the same content in another form.
 fn input_image<N: Build>(picture: &N) -> Result<N::Out> {
     picture.with(Key::Type, picture.string("input_image"))
 }
 
-/// A message with some of its blocks, in a role.
+/// Returns a message with some of its blocks, in this role.
 fn message_of<N: Build>(entry: &N, role: Role, parts: &[usize]) -> Result<N::Out> {
     let same_role =
         field(entry, Key::Role).is_some_and(|name| ROLES.iter().any(|(known, of)| *known == &*name && *of == role));
@@ -115,7 +115,7 @@ fn message_of<N: Build>(entry: &N, role: Role, parts: &[usize]) -> Result<N::Out
     entry.with_all(vec![(Key::Role, Some(entry.string(role.name()))), (Key::Content, content)])
 }
 
-/// The output for a call, of the type that answers it.
+/// Returns the output for a call, of the type that answers it.
 fn answer<N: Build>(call: &N, id: &str, text: &str) -> Result<N::Out> {
     let name = field(call, Key::Type);
     let kind = name.as_deref().unwrap_or("function_call");
