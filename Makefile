@@ -76,7 +76,7 @@ test-all: $(STAMPS)/extension $(STAMPS)/group-test ## Run the long tests too: th
 	$(PYTEST) -m 'not lint and not wheel' --hypothesis-profile=long
 
 .PHONY: lint
-lint: $(STAMPS)/extension $(STAMPS)/group-lint ## Check format, lints, types, and the stub against the module
+lint: $(STAMPS)/extension $(STAMPS)/group-lint ## Check format, lints, types, workflows, and the stub against the module
 	cargo fmt --check
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --all-targets --features python -- -D warnings
@@ -88,6 +88,10 @@ lint: $(STAMPS)/extension $(STAMPS)/group-lint ## Check format, lints, types, an
 	MYPYPATH=python $(BIN)/python -m mypy.stubtest --ignore-disjoint-bases ullage._core
 	$(BIN)/python -m pytest -m lint
 	$(BIN)/pyright --pythonpath $(BIN)/python tests/python/typed
+	@# The workflows: expressions, runners and the shell in them, then their rights. shellcheck is found on the path.
+	PATH="$(CURDIR)/$(BIN):$$PATH" jactionlint
+	$(BIN)/zizmor --offline --quiet .github
+	$(BIN)/shellcheck scripts/*.sh .ci/run
 
 .PHONY: bench
 bench: $(STAMPS)/wheel $(STAMPS)/group-bench ## Measure the core, then the package

@@ -5,7 +5,7 @@ what=$1
 shift
 (
     seconds=0
-    while sleep 10 </dev/null >/dev/null 2>&1; do
+    while sleep 10 >/dev/null 2>&1; do
         seconds=$((seconds + 10))
         echo "  $what: $seconds s" >&2
     done

@@ -1,10 +1,10 @@
 """Checks built wheels, then installs and uses those that are for this machine.
 
 Each wheel has a list of what is linked into it (SBOM), and one for Linux asks for no newer libc
-than its name says. A wheel is installed where nothing else is. Bare takes no network: an
-environment of its own, `pip install --no-index`, and every module that needs no other package.
-With `--extras` each extra is installed with what it requires, which pip fetches, and the modules
-that it is for are imported.
+than its name says. With `--local` it may name none, like a wheel that pip builds from the sources.
+A wheel is installed where nothing else is. Bare takes no network: an environment of its own,
+`pip install --no-index`, and every module that needs no other package. With `--extras` each extra
+is installed with what it requires, which pip fetches, and the modules that it is for are imported.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ print(count, "modules imported; missing, of what extras bring:", *sorted(missing
 """
 
 
-def check_libc(wheel: str, module: bytes) -> None:
+def check_libc(wheel: str, module: bytes, *, local: bool = False) -> None:
     """Checks that a module for Linux asks for no newer libc than the name of its wheel promises."""
-    if "linux" not in wheel:
+    if "linux" not in wheel or (local and "-linux_" in wheel):
         return
     asked = {tuple(map(int, found)) for found in re.findall(rb"GLIBC_(\d+)\.(\d+)", module)}
     promised = re.search(r"manylinux_(\d+)_(\d+)", wheel)
@@ -147,7 +147,7 @@ def check_sbom(wheel: str, sbom: bytes) -> None:
         raise SystemExit(f"{wheel}: the SBOM lacks {', '.join(sorted(missing))}")
 
 
-def check_file(wheel: Path) -> None:
+def check_file(wheel: Path, *, local: bool) -> None:
     """Checks a wheel without installing it."""
     size = wheel.stat().st_size
     if size > MOST_BYTES:
@@ -161,7 +161,7 @@ def check_file(wheel: Path) -> None:
                 f"{wheel.name} has {len(sboms)} SBOMs and {len(modules)} native modules"
             )
         check_sbom(wheel.name, packed.read(sboms[0]))
-        check_libc(wheel.name, packed.read(modules[0]))
+        check_libc(wheel.name, packed.read(modules[0]), local=local)
     for wanted in INSIDE:
         if not any(name == wanted or name.endswith(f"/{wanted}") for name in names):
             raise SystemExit(f"{wheel.name} has no {wanted}")
@@ -255,10 +255,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("wheels", type=Path, nargs="+")
     parser.add_argument("--extras", action="store_true", help="also each extra; needs a network")
+    parser.add_argument(
+        "--local", action="store_true", help="built here, to be used here"
+    )
     options = parser.parse_args()
     tried = 0
     for wheel in (wheel.resolve() for wheel in options.wheels):
-        check_file(wheel)
+        check_file(wheel, local=options.local)
         if not runs_here(wheel):
             print("checked, and not run: it is for another system or Python")
             continue

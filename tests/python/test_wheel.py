@@ -82,6 +82,12 @@ def test_a_module_asks_for_no_newer_libc_than_its_wheel_says(wheel, module, says
         try_wheel.check_libc(wheel, module)
 
 
+def test_what_pip_builds_from_the_sources_may_name_no_libc():
+    try_wheel.check_libc("u-cp310-abi3-linux_x86_64.whl", b"GLIBC_2.39", local=True)
+    with pytest.raises(SystemExit, match=r"needs glibc 2\.34"):
+        try_wheel.check_libc("u-manylinux_2_17_x86_64.whl", b"GLIBC_2.34", local=True)
+
+
 def test_the_list_of_what_is_linked_has_the_crates_of_the_lock(project):
     wheel = built(project, "*.whl")
     with zipfile.ZipFile(wheel) as packed:
