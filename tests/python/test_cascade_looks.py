@@ -66,18 +66,15 @@ def test_nothing_is_known_before_the_first_estimate_and_after_another_model_or_l
     assert not is_surely_low(agent, settings)
 
 
-def test_the_definitions_of_tools_are_made_again_when_a_tool_changes():
+def test_the_definitions_of_tools_are_those_of_the_agent_now():
     @tool
     def extra(path: str) -> str:
         """Something else."""
         return path
 
     agent = agent_of()
-    first = tool_specs(agent)
-    assert tool_specs(agent) is first
+    assert [spec["name"] for spec in tool_specs(agent)] == ["fetch"]
     agent.tool_registry.process_tools([extra])
-    second = tool_specs(agent)
-    assert [spec["name"] for spec in second] == ["fetch", "extra"]
-    assert tool_specs(agent) is second
+    assert [spec["name"] for spec in tool_specs(agent)] == ["fetch", "extra"]
     extra.tool_spec = {**extra.tool_spec, "description": "Something new."}
     assert tool_specs(agent)[1]["description"] == "Something new."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, MutableMapping
-from operator import is_
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakKeyDictionary, ref
 
@@ -123,30 +122,14 @@ def model_window(model: Any) -> int | None:
     return window if isinstance(window, int) and _is_count(window) and window > 0 else None
 
 
-# The parts of an agent's tools, and the definitions that were made from them.
-_SPECS: PerAgent[list[list[Any]]] = PerAgent(lambda _: [[], []])
-
-
 def tool_specs(agent: Any) -> list[Any] | None:
-    """Returns the tool definitions that an agent sends. Do not change them.
-
-    It is the same list until a tool or its definition changes. Strands checks and copies each
-    definition whenever it is asked for them.
-    """
+    """Returns the tool definitions of an agent, to be counted. Do not change them."""
     registry = getattr(agent, "tool_registry", None)
     if registry is None:
         return None
-    try:
-        tools = [*registry.registry.values(), *registry.dynamic_tools.values()]
-        parts = [part for tool in tools for part in (tool, tool.tool_spec)]
-    except AttributeError:
-        return [*registry.get_all_tool_specs()]
-    state = _SPECS.of(agent)
-    known, specs = state
-    if len(known) != len(parts) or not all(map(is_, known, parts)):
-        specs = registry.get_all_tool_specs()
-        state[:] = parts, specs
-    return specs
+    # Not `get_all_tool_specs`, which checks and copies each definition.
+    tools = {**registry.registry, **registry.dynamic_tools}
+    return [tool.tool_spec for tool in tools.values()]
 
 
 def last_answer(messages: list[Any]) -> tuple[int, Any]:

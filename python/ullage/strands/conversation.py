@@ -6,7 +6,7 @@ Layer 0, for results as they arrive, is :class:`~ullage.strands.ToolRouterHook`.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +27,7 @@ from ullage._engine.steps import Steps, arun, run
 from ullage._hosts.checks import require_engine
 from ullage.strands.agents import PerAgent, last_answer
 from ullage.strands.budget import accepted_options, reduce_to_budget
-from ullage.strands.engines import (
-    Refusals,
-    compaction,
-    observe,
-    reduction,
-)
+from ullage.strands.engines import compaction, observe, reduction
 from ullage.strands.estimate import prompt_token_limit
 from ullage.strands.layers import (
     Layers,
@@ -43,6 +38,7 @@ from ullage.strands.layers import (
     stage_of,
 )
 from ullage.strands.mapper import LargeToolResultMapper
+from ullage.strands.refusals import refusals_of
 from ullage.strands.session import RestorableConversationManager
 from ullage.strands.settings import PREFIX, CascadeSettings, zones
 
@@ -68,14 +64,12 @@ class _AgentState:
     """The state of one agent.
 
     Attributes:
-        refusals: Refusals since the provider last answered.
         last_observed: The last answer whose usage was learned from.
         layers: The layers for the agent.
         is_invoked: True while an invocation of the agent runs.
         checked: Length and last message of the conversation when its budget was ensured last.
     """
 
-    refusals: Refusals = field(default_factory=Refusals)
     last_observed: Any = None
     layers: Layers | None = None
     is_invoked: bool = False
@@ -227,7 +221,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
                 nothing is left between the zones.
         """
         # The hook may have tried it already, beside the event loop in which Strands asks.
-        self._states.of(agent).refusals.raise_problem(e)
+        refusals_of(agent).raise_problem(e)
         run(self._reduce(agent, e, escalation))
 
     async def areduce_context(
@@ -248,9 +242,8 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
             await arun(self._reduce(agent, e, escalation))
 
     def _before_invocation(self, event: BeforeInvocationEvent) -> None:
-        state = self._states.of(event.agent)
-        state.is_invoked = True
-        state.refusals.end()
+        self._states.of(event.agent).is_invoked = True
+        refusals_of(event.agent).end()
 
     async def _before_model_call(self, event: BeforeModelCallEvent) -> None:
         agent = event.agent
@@ -269,7 +262,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
 
     async def _after_model_call(self, event: AfterModelCallEvent) -> None:
         smaller = partial(self.areduce_context, event.agent, event.exception)
-        await self._states.of(event.agent).refusals.after_model_call(event, smaller)
+        await refusals_of(event.agent).after_model_call(event, smaller)
 
     async def _after_invocation(self, event: AfterInvocationEvent) -> None:
         self._states.of(event.agent).is_invoked = False
@@ -313,7 +306,7 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
         reason, before, messages = reason_of(agent, error), len(agent.messages), agent.messages
         tokens, engine = prompt_estimate(agent), self.engine_for(agent)
         if error is not None:
-            self._states.of(agent).refusals.add(error)
+            refusals_of(agent).add(error)
             # A large result goes first, also one that has just come.
             first = None if self.engine else partial(self._layers(agent).compress, agent, 0)
             report = yield from reduction(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,8 @@ from strands.types.exceptions import ContextWindowOverflowException
 from ullage._engine.logger import Logger
 from ullage._engine.steps import calling, run
 from ullage.strands.agents import PerAgent, model_window
-from ullage.strands.engines import Refusals
 from ullage.strands.history import History, identify, repair_history, with_pin
+from ullage.strands.refusals import refusals_of
 from ullage.strands.session import RestorableConversationManager
 from ullage.strands.settings import UNKNOWN_WINDOW
 from ullage.strands.summaries import is_summarizing, summary_of
@@ -40,13 +40,11 @@ class _AgentState:
     """The state of one agent.
 
     Attributes:
-        refusals: Refusals since the provider last answered.
         pinned_first: True once the first messages were pinned.
         model_calls: Number of model calls; ``per_turn`` may apply the window every few of them.
         summary: The last summary.
     """
 
-    refusals: Refusals = field(default_factory=Refusals)
     pinned_first: bool = False
     model_calls: int = 0
     summary: Any = None
@@ -94,7 +92,7 @@ class DropInConversationManager(RestorableConversationManager):
     def _after_model_call(self, event: AfterModelCallEvent) -> Awaitable[None] | None:
         """Starts the count of refusals over after an answer."""
         if event.stop_response is not None:
-            self._states.of(event.agent).refusals.end()
+            refusals_of(event.agent).end()
         return None
 
     def _pin_first(self, agent: Any) -> None:
@@ -167,7 +165,7 @@ class SlidingWindowConversationManager(
         """
         self.follow(agent)
         self._pin_first(agent)
-        refusals = self._states.of(agent).refusals
+        refusals = refusals_of(agent)
         if e is not None:
             refusals.add(e)
         try:
@@ -274,14 +272,14 @@ class SummarizingConversationManager(
                 it was made smaller ten times in a row.
             Exception: What the summarizer raised, if ``e`` is given and nothing else helped.
         """
-        self._states.of(agent).refusals.raise_problem(e)
+        refusals_of(agent).raise_problem(e)
         # In a thread, because this one may have an event loop that waits for us.
         run(calling(self.areduce_context, agent, e))
 
     async def areduce_context(self, agent: Agent, e: Exception | None = None) -> None:
         """Does the same as :meth:`reduce_context` without blocking the event loop."""
         self.follow(agent)
-        refusals = self._states.of(agent).refusals
+        refusals = refusals_of(agent)
         if e is None:
             try:
                 await self._summarize(agent, self.preserve_recent_messages)
@@ -349,7 +347,7 @@ class SummarizingConversationManager(
     async def _after_model_call(self, event: AfterModelCallEvent) -> None:
         """Makes a refused request smaller and sends it again."""
         smaller = partial(self._reduce, event.agent, event.exception)
-        await self._states.of(event.agent).refusals.after_model_call(event, smaller)
+        await refusals_of(event.agent).after_model_call(event, smaller)
 
     async def _reduce(self, agent: Agent, e: Exception | None) -> None:
         """Reduces the context by this class, or by the method of a subclass."""

@@ -152,7 +152,7 @@ def _empty(agent: Any, settings: CascadeSettings) -> Fill:
     threshold = int(limit * settings.relaxed_threshold(cached=is_prompt_cached(agent)))
     if beside > _MOST_OVERHEAD * limit:
         system, tools = getattr(agent, "system_prompt", None) or "", tool_specs(agent) or []
-        beside = _PROMPTS.of(agent).fixed_tokens(system, tools)
+        beside = _counter(None).count(str(system) + json.dumps(tools, default=str))
     return Fill(0, beside, limit, threshold)
 
 
@@ -168,8 +168,6 @@ class _Prompt:
         self._messages: list[Any] = []
         self._conditions: Any = None
         self._tokens = 0
-        # A system prompt, tools, and their tokens.
-        self._fixed: tuple[Any, Any, int] = (None, None, 0)
         # The accumulated usage, of which the last prompt is the last growth.
         self._total, self._last = 0, 0
 
@@ -191,15 +189,6 @@ class _Prompt:
             self._tokens += _estimate(agent, new) + _ROUNDING
             known += new
         return self._tokens + _estimate(agent, messages[-1:]) + _ROUNDING
-
-    def fixed_tokens(self, system: Any, tools: list[Any]) -> int:
-        """Returns the tokens of a system prompt and tools; counts the same ones once."""
-        known_system, known_tools, tokens = self._fixed
-        if known_system is not system or known_tools is not tools:
-            counter = _counter(None)
-            tokens = counter.count(str(system)) + counter.count(json.dumps(tools, default=str))
-            self._fixed = (system, tools, tokens)
-        return tokens
 
     def last_prompt(self, usage: Any) -> int | None:
         """Returns the tokens of the last prompt, or None if nothing was reported."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -24,7 +23,6 @@ from ullage._hosts.conversations import Conversation
 from ullage._hosts.rows import PlainReading
 from ullage.strands.agents import PerAgent, note_seam, usage_counts
 from ullage.strands.engines import (
-    Refusals,
     compaction,
     engine_factory,
     observe,
@@ -34,6 +32,7 @@ from ullage.strands.engines import (
     system_and_tools,
 )
 from ullage.strands.history import limit_count, repair_request
+from ullage.strands.refusals import refusals_of
 from ullage.strands.session import PassiveConversationManager
 from ullage.strands.snapshot import TrackedView
 
@@ -69,12 +68,6 @@ class EngineSettings(TypedDict, total=False):
     retrieval: bool
 
 
-@dataclass(frozen=True)
-class _AgentState:
-    engine: ContextManager
-    refusals: Refusals
-
-
 class EngineSeam:
     """Connects agents to engines. The arguments are those of :class:`ContextPlugin`."""
 
@@ -93,23 +86,23 @@ class EngineSeam:
         retrieval: bool = True,
     ) -> None:
         super().__init__()
-        engine_for = engine_factory(engine, policy=policy, store=store, model=model)
+        self._engines = PerAgent(engine_factory(engine, policy=policy, store=store, model=model))
+        self._max_retries = max_retries
         self._shrinks = shrink
         self._offers_retrieval = retrieval
-        self._states = PerAgent(lambda agent: _AgentState(engine_for(agent), Refusals(max_retries)))
 
     def engine_of(self, agent: Agent) -> ContextManager:
         """Returns the engine of this agent."""
-        return self._states.of(agent).engine
+        return self._engines.of(agent)
 
     def before_invocation(self, event: BeforeInvocationEvent) -> None:
         """Forgets the refusals that ended the last invocation."""
-        self._states.of(event.agent).refusals.end()
+        refusals_of(event.agent).end()
 
     async def after_model_call(self, event: AfterModelCallEvent) -> None:
         """Learns from an answer; makes a refused request smaller and sends it again."""
         agent: Any = event.agent
-        refusals = self._states.of(agent).refusals
+        refusals = refusals_of(agent)
         if self._retries:
             smaller = partial(self._reduce_refused, agent, agent.messages)
             await refusals.after_model_call(event, smaller)
@@ -123,15 +116,16 @@ class EngineSeam:
 
     def _attach(self, agent: Agent) -> None:
         """Registers the hooks of an agent. A manager that would do nothing is replaced."""
-        state = self._states.of(agent)
+        store = self.engine_of(agent).store
+        refusals_of(agent).most = self._max_retries
         note_seam(agent, type(self).__name__)
-        PassiveConversationManager.take_over(agent, state.refusals.raise_problem)
+        PassiveConversationManager.take_over(agent)
         agent.add_hook(self.before_invocation, BeforeInvocationEvent)
         agent.add_hook(self.after_model_call, AfterModelCallEvent)
         if self._shrinks:
             agent.add_hook(self.after_tool_call, AfterToolCallEvent)
-        if self._offers_retrieval and state.engine.store is not None:
-            tool = retrieval_tool(state.engine.store)
+        if self._offers_retrieval and store is not None:
+            tool = retrieval_tool(store)
             if tool.tool_name not in agent.tool_registry.registry:
                 agent.tool_registry.process_tools([tool])
 
@@ -151,10 +145,10 @@ class EngineSeam:
 
     async def _reduce_refused(self, agent: Agent, messages: list[Any]) -> None:
         """Makes messages that were refused well smaller, in place, or raises the overflow."""
-        state = self._states.of(agent)
-        state.refusals.add()
-        share = _SHARES[min(state.refusals.count, len(_SHARES)) - 1]
-        await arun(reduction(agent, state.engine, messages, share))
+        refusals = refusals_of(agent)
+        refusals.add()
+        share = _SHARES[min(refusals.count, len(_SHARES)) - 1]
+        await arun(reduction(agent, self.engine_of(agent), messages, share))
 
     def _observe(self, agent: Agent, answer: Any) -> None:
         """Learns from the usage that came with an answer to the messages of an agent."""
@@ -250,7 +244,7 @@ class EngineStrategy(EngineSeam):
         agent, messages = context.agent, context.messages
         if context.overflow:
             smaller = partial(self._reduce_refused, agent, messages)
-            return await self._states.of(agent).refusals.recover(smaller)
+            return await refusals_of(agent).recover(smaller)
         return await self._compact(agent, messages)
 
 
@@ -331,7 +325,7 @@ class ContextView(EngineSeam, Plugin):
         return shown
 
     async def _reduce_refused(self, agent: Agent, messages: list[Any]) -> None:  # noqa: ARG002 - they stay
-        self._states.of(agent).refusals.add()
+        refusals_of(agent).add()
         try:
             await self._views.of(agent).view.arefused()
         except UllageError as error:

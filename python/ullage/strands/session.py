@@ -27,6 +27,7 @@ from strands.hooks import (
 from ullage._engine.logger import Logger
 from ullage.strands.agents import PerAgent, note_seam, reference
 from ullage.strands.history import repair_request
+from ullage.strands.refusals import refusals_of
 from ullage.strands.session_log import SessionLog, unpack
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ logger = Logger(__name__)
 # the state at the same events.
 _FIRST = -1_000.0
 _LAST = 1_000.0
+
+
+def _no_agent() -> None:
+    """Stands for an agent that is not known yet."""
 
 
 class RestorableConversationManager(ConversationManager):
@@ -63,7 +68,7 @@ class RestorableConversationManager(ConversationManager):
     _is_seam = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._agent: Callable[[], Any] = _nothing
+        self._agent: Callable[[], Any] = _no_agent
         # A state may be restored before an agent is known. Its log is that of the manager itself
         # until then.
         self._logs: PerAgent[SessionLog] = PerAgent(lambda _: SessionLog())
@@ -173,10 +178,6 @@ class RestorableConversationManager(ConversationManager):
         self._log_of(event.agent).append(event.agent.messages, event.message)
 
 
-def _nothing(_: Any = None) -> None:
-    """Stands for an agent, or a problem, that is not known."""
-
-
 class PassiveConversationManager(RestorableConversationManager):
     """Changes nothing, and remembers for a session what others have changed.
 
@@ -187,15 +188,10 @@ class PassiveConversationManager(RestorableConversationManager):
 
     _is_seam = False
 
-    def __init__(self) -> None:
-        super().__init__()
-        # Raises the reason why the context could not be made smaller, if it is known.
-        self._raise_problem: Callable[[Exception | None], None] = _nothing
-
     def apply_management(self, agent: Agent, **_: Any) -> None:
         """Leaves the messages as they are."""
 
-    def reduce_context(self, agent: Agent, e: Exception | None = None, **_: Any) -> None:  # noqa: ARG002
+    def reduce_context(self, agent: Agent, e: Exception | None = None, **_: Any) -> None:
         """Leaves the messages as they are.
 
         Raises:
@@ -203,22 +199,20 @@ class PassiveConversationManager(RestorableConversationManager):
                 cannot be made smaller.
             Exception: ``e``, if it is given and nothing is known.
         """
-        self._raise_problem(e)
+        refusals_of(agent).raise_problem(e)
         if e is not None:
             raise e
 
     @classmethod
-    def take_over(cls, agent: Agent, raise_problem: Callable[[Exception | None], None]) -> None:
+    def take_over(cls, agent: Agent) -> None:
         """Takes the place of a manager that does nothing, or that the agent was not given.
 
         It has to be called before the agent is initialized, as plugins and strategies are.
-        ``raise_problem`` raises the reason why its context could not be made smaller, if any.
         """
         manager = agent.conversation_manager
         if type(manager) is not NullConversationManager and not _is_default(manager):
             return
         own = cls()
-        own._raise_problem = raise_problem
         agent.conversation_manager = own
         agent.hooks.add_hook(own)
         logger.debug("manager=<%s> | replaced", type(manager).__name__)
