@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import PolicyError, ViewIndex
-from ullage._engine.arguments import require_callable, settled
+from ullage._engine.arguments import policy_and_counter, require_callable
 from ullage._engine.components import Components
 from ullage._engine.fixed_tokens import number_of
 from ullage._engine.listener import Listener
@@ -95,7 +95,7 @@ class ContextManager:
         recorder: Recorder | None = None,
         view_bytes: int = _VIEW_BYTES,
     ) -> None:
-        self._policy, self._counter = settled(
+        self._policy, self._counter = policy_and_counter(
             policy, counter, store=store, summarizer=summarizer, model=model, catalog=catalog
         )
         require_callable("on_compaction", on_compaction)
@@ -384,7 +384,7 @@ class ContextManager:
                 replay=replay,
             )
         elif not lookup.is_last:
-            view = view._forked()  # noqa: SLF001
+            view = view._fork()  # noqa: SLF001
         for dropped in self._views.note(lookup, view, tokens=view.tokens):
             dropped.release()
         return view

@@ -93,14 +93,14 @@ class _Tools:
     async def stats(self) -> str:
         if not hasattr(self._store, "list"):
             raise ToolError(f"a {type(self._store).__name__} cannot be listed")
-        references = list(map(str, await _awaited(self._store.list())))
+        references = list(map(str, await _await(self._store.list())))
         measured = references[:_MOST_MEASURED]
-        sizes = [len(await _awaited(self._store.get(reference))) for reference in measured]
+        sizes = [len(await _await(self._store.get(reference))) for reference in measured]
         figures = {"outputs": len(references), "bytes": sum(sizes)}
         return json.dumps({**figures, "bytes_are_of": len(measured), "writes": self._writes})
 
 
-async def _awaited(value: Any) -> Any:
+async def _await(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value
 
 

@@ -59,7 +59,7 @@ def compact(
         StoreError: If the store cannot keep the removed content.
     """
     engine = ContextManager(model=model, store=store, system=system, tools=tools)
-    compacted = _copied(messages)
+    compacted = _copy(messages)
     return Compacted(compacted, engine.compact(compacted, budget))
 
 
@@ -74,11 +74,11 @@ async def acompact(
 ) -> Compacted:
     """:func:`compact` without holding up the event loop, for any store."""
     engine = ContextManager(model=model, store=store, system=system, tools=tools)
-    compacted = _copied(messages)
+    compacted = _copy(messages)
     return Compacted(compacted, await engine.acompact(compacted, budget))
 
 
-def _copied(messages: Sequence[Any]) -> list[Any]:
+def _copy(messages: Sequence[Any]) -> list[Any]:
     if isinstance(messages, (str, bytes)) or not isinstance(messages, Sequence):
         raise not_a_list(messages)
     return list(messages)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ullage._engine.steps import Steps
-    from ullage.view import Wanted
+    from ullage.view import ViewArguments
 
 # Times that a request is made again because another worker wrote the state first. Each time, one
 # other worker has finished, so this many workers can answer one session at once.
@@ -54,8 +54,8 @@ class SessionView(View):
         self._load()
         return super().outlook(history, *args, **more)
 
-    def _next(self, wanted: Wanted) -> Steps[list[Any]]:
-        return (yield from self._in_turn(partial(super()._next, wanted)))
+    def _next(self, arguments: ViewArguments) -> Steps[list[Any]]:
+        return (yield from self._in_turn(partial(super()._next, arguments)))
 
     def _smaller(self, tokens: int | None) -> Steps[list[Any]]:
         return (yield from self._in_turn(partial(super()._smaller, tokens), again=True))

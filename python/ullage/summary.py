@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from ullage._engine.steps import aside
-from ullage._engine.summarizer import Answer, SummaryRequest
+from ullage._engine.summarizer import SummaryAnswer, SummaryRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from ullage._core import Engine
     from ullage._engine.steps import Steps
     from ullage._engine.stopwatch import Stopwatch
-    from ullage._engine.summarizer import Asker
+    from ullage._engine.summarizer import SummaryCaller
 
-_NOTHING = Answer(None, "there was nothing to summarize")
+_NOTHING = SummaryAnswer(None, "there was nothing to summarize")
 # Precedes the lines in the text of a summary.
 LINES = "Lines of them with what the summary leaves out:"
 
@@ -90,19 +90,19 @@ class RangeSummarizer:
 
     Args:
         engine: Writes the request, bounds the answer and adds the lines that it leaves out.
-        asker: Calls the summarizer.
+        caller: Calls the summarizer.
         stopwatch: Measures everything but the summarizer.
     """
 
-    def __init__(self, engine: Engine, asker: Asker, stopwatch: Stopwatch) -> None:
+    def __init__(self, engine: Engine, caller: SummaryCaller, stopwatch: Stopwatch) -> None:
         self._engine = engine
-        self._asker = asker
+        self._caller = caller
         self._stopwatch = stopwatch
 
     def summary(self, asked: RangeRequest) -> Steps[Summary]:
         """Returns the summary, after waiting for the summarizer."""
         request = yield from aside(self._request, asked)
-        answer = _NOTHING if request is None else (yield from self._asker.asking(request))
+        answer = _NOTHING if request is None else (yield from self._caller.call(request))
         return (yield from aside(self._summary, asked, answer))
 
     def _request(self, asked: RangeRequest) -> SummaryRequest | None:
@@ -111,7 +111,7 @@ class RangeSummarizer:
         request = SummaryRequest._of(values, asked.messages)  # noqa: SLF001
         return request if request.messages or request.previous else None
 
-    def _summary(self, asked: RangeRequest, answer: Answer) -> Summary:
+    def _summary(self, asked: RangeRequest, answer: SummaryAnswer) -> Summary:
         with self._stopwatch.running():
             values = self._engine.range_summary(
                 **asked.arguments(), text=answer.text, reason=answer.reason

@@ -108,11 +108,10 @@ class Operation:
         )
         self._token = context.attach(trace.set_span_in_context(self._span))
 
-    def planned(self, plan: Plan) -> Plan:
+    def planned(self, plan: Plan) -> None:
         """Takes the plan. Begins the operation if the plan changes something."""
         if not plan.is_empty:
             self.begin()
-        return plan
 
     @_quiet
     def reported(self, report: Report) -> None:

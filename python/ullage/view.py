@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 from ullage._core import BudgetError, MessageError
 from ullage._core import View as CoreView
 from ullage._engine.logger import Logger
-from ullage._engine.steps import arun, aside, calling, run
+from ullage._engine.steps import arun, aside, call_host, run
 from ullage._engine.wording import many
 from ullage.report.reports import Report
 
@@ -34,7 +34,7 @@ _MESSAGES = "messages"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ViewArguments:
     """The arguments of a request."""
 
     history: Sequence[Any]
@@ -105,7 +105,7 @@ class View:
         self._ask = ask
         self._dump = dump
         # The arguments of the last request, and its messages.
-        self._last: Wanted | None = None
+        self._last: ViewArguments | None = None
         self._sent: list[Any] = []
         self._report: Report | None = None
         self._load_message = load
@@ -170,8 +170,8 @@ class View:
             StoreError: If the store cannot keep the removed content.
             SummaryError: If the policy requires a summarizer's text and there is none.
         """
-        wanted = Wanted(history, budget, pins, transient, system, tools, hard)
-        return run(self._next(wanted))
+        arguments = ViewArguments(history, budget, pins, transient, system, tools, hard)
+        return run(self._next(arguments))
 
     async def amessages(
         self,
@@ -185,8 +185,8 @@ class View:
         hard: bool = False,
     ) -> list[Any]:
         """:meth:`messages` without blocking the event loop."""
-        wanted = Wanted(history, budget, pins, transient, system, tools, hard)
-        return await arun(self._next(wanted))
+        arguments = ViewArguments(history, budget, pins, transient, system, tools, hard)
+        return await arun(self._next(arguments))
 
     def outlook(
         self,
@@ -207,8 +207,8 @@ class View:
             MessageError: If the messages cannot be read, or the state that the view was opened with
                 belongs to another history.
         """
-        wanted = Wanted(history, budget, pins, transient, system, tools)
-        request = self._read(_listed(history), self._ask_of(wanted), wanted, is_sent=False)
+        arguments = ViewArguments(history, budget, pins, transient, system, tools)
+        request = self._read(_as_list(history), self._ask_of(arguments), arguments, is_sent=False)
         return Outlook(request.messages, request.tokens, is_due=request.reading is not None)
 
     def refused(self, tokens: int | None = None) -> list[Any]:
@@ -275,7 +275,7 @@ class View:
         engine = self._components.engine
         self._core = CoreView(engine, view, messages, append_only=self._append_only)
 
-    def _forked(self) -> View:
+    def _fork(self) -> View:
         """Returns another view with the same decisions, for another branch of the conversation."""
         # Not `copy.copy`, which would ask `__reduce__`.
         other = object.__new__(type(self))
@@ -284,63 +284,68 @@ class View:
         other.release()
         return other
 
-    def _next(self, wanted: Wanted) -> Steps[list[Any]]:
+    def _next(self, arguments: ViewArguments) -> Steps[list[Any]]:
         """Returns the request for a history. A longer one means that the last was accepted."""
-        wanted = replace(wanted, history=_listed(wanted.history))
-        if self._last is not None and len(wanted.history) > len(self._last.history):
+        arguments = replace(arguments, history=_as_list(arguments.history))
+        if self._last is not None and len(arguments.history) > len(self._last.history):
             self._core.accepted()
         if self._is_behind:
-            yield from self._replayed(wanted)
-        return (yield from self._request(wanted))
+            yield from self._replay(arguments)
+        return (yield from self._request(arguments))
 
-    def _replayed(self, wanted: Wanted) -> Steps[None]:
+    def _replay(self, arguments: ViewArguments) -> Steps[None]:
         """Makes the requests again that led to a history."""
         self._is_behind = False
-        for count in self._core.requests(wanted.history):
-            pins = [pin for pin in wanted.pins if pin < count]
-            earlier = replace(wanted, history=wanted.history[:count], pins=pins, transient=())
+        for count in self._core.requests(arguments.history):
+            pins = [pin for pin in arguments.pins if pin < count]
+            earlier = replace(arguments, history=arguments.history[:count], pins=pins, transient=())
             try:
                 yield from self._request(replace(earlier, hard=False))
             except BudgetError as error:
                 logger.debug("error=<%s> | an earlier request was over its budget", error)
 
-    def _request(self, wanted: Wanted) -> Steps[list[Any]]:
+    def _request(self, arguments: ViewArguments) -> Steps[list[Any]]:
         ceiling = self._core.ceiling
         try:
-            return (yield from self._below_ceiling(wanted))
+            return (yield from self._below_ceiling(arguments))
         except BudgetError as error:
             if ceiling is None or error.budget < ceiling:
                 raise
             # The messages that must stay count more than the ceiling of an earlier refusal.
             self._core.ceiling = error.floor
         try:
-            return (yield from self._below_ceiling(wanted))
+            return (yield from self._below_ceiling(arguments))
         except BudgetError:
             self._core.ceiling = ceiling
             raise
 
-    def _below_ceiling(self, wanted: Wanted) -> Steps[list[Any]]:
-        ask, history = self._ask_of(wanted), wanted.history
+    def _below_ceiling(self, arguments: ViewArguments) -> Steps[list[Any]]:
+        ask, history = self._ask_of(arguments), arguments.history
         messages: list[Any] | None = None
-        if len(wanted.pins) == 0 and len(wanted.transient) == 0 and not wanted.hard:
+        if len(arguments.pins) == 0 and len(arguments.transient) == 0 and not arguments.hard:
             with self._components.stopwatch.running():
                 messages = self._core.next(history, budget=ask.budget, fixed=ask.fixed)
         if messages is None:
-            messages = yield from self._whole(history, ask, wanted)
-        self._last, self._sent = replace(wanted, hard=False), list(messages)
+            messages = yield from self._whole(history, ask, arguments)
+        self._last, self._sent = replace(arguments, hard=False), list(messages)
         return messages
 
-    def _ask_of(self, wanted: Wanted) -> PlanRequest:
+    def _ask_of(self, arguments: ViewArguments) -> PlanRequest:
         return self._ask(
-            wanted.budget,
-            hard=wanted.hard,
-            pins=wanted.pins,
-            system=wanted.system,
-            tools=wanted.tools,
+            arguments.budget,
+            hard=arguments.hard,
+            pins=arguments.pins,
+            system=arguments.system,
+            tools=arguments.tools,
         )
 
     def _read(
-        self, history: Sequence[Any], ask: PlanRequest, wanted: Wanted, *, is_sent: bool = True
+        self,
+        history: Sequence[Any],
+        ask: PlanRequest,
+        arguments: ViewArguments,
+        *,
+        is_sent: bool = True,
     ) -> ViewRequest:
         with self._components.stopwatch.running():
             return self._core.request(
@@ -348,44 +353,46 @@ class View:
                 budget=ask.budget,
                 fixed=ask.fixed,
                 pins=list(ask.pins),
-                transient=list(wanted.transient),
+                transient=list(arguments.transient),
                 hard=ask.hard,
                 is_sent=is_sent,
             )
 
-    def _whole(self, history: Sequence[Any], ask: PlanRequest, wanted: Wanted) -> Steps[list[Any]]:
+    def _whole(
+        self, history: Sequence[Any], ask: PlanRequest, arguments: ViewArguments
+    ) -> Steps[list[Any]]:
         """Returns the request after reading the history, and compacting it if due."""
-        request = yield from aside(self._read, history, ask, wanted)
+        request = yield from aside(self._read, history, ask, arguments)
         for repair in request.repairs:
             logger.debug("repair=<%s> | the request was repaired", repair)
         if request.reading is not None and self._compaction is not None:
-            yield from self._replaced(request, self._compaction)
+            yield from self._call_compaction(request, self._compaction)
             # Its result is repaired, and compacted by the engine if it does not fit.
-            ask = self._ask_of(replace(wanted, hard=False))
-            request = yield from aside(self._read, history, ask, wanted)
+            ask = self._ask_of(replace(arguments, hard=False))
+            request = yield from aside(self._read, history, ask, arguments)
         if request.reading is None:
             return request.messages
-        return (yield from self._compacted(request, request.reading, ask))
+        return (yield from self._compact(request, request.reading, ask))
 
-    def _compacted(
+    def _compact(
         self, request: ViewRequest, reading: Reading, ask: PlanRequest
     ) -> Steps[list[Any]]:
         start, compactor = time.perf_counter(), self._components.compactor
         with self._components.telemetry.operation("view") as operation:
-            plan, chosen = yield from compactor.fitted(reading, ask, operation, own=None)
+            summarized = yield from compactor.prepare(reading, ask, operation, own=None)
             with self._components.stopwatch.running():
-                messages = yield from aside(request.apply, plan)
-            report = compactor.done(plan, chosen, start)
+                messages = yield from aside(request.apply, summarized.plan)
+            report = compactor.finish(summarized, start)
             operation.reported(report)
         self._report = report
-        yield self._components.listener.telling(report, plan)
+        yield self._components.listener.notify(report, summarized.plan)
         return messages
 
-    def _replaced(self, request: ViewRequest, compaction: Compaction) -> Steps[None]:
+    def _call_compaction(self, request: ViewRequest, compaction: Compaction) -> Steps[None]:
         """Lets the user's function compact a request."""
         messages = list(request.messages)
         try:
-            report = yield from calling(compaction, messages, request.limit, request.pins)
+            report = yield from call_host(compaction, messages, request.limit, request.pins)
         except BudgetError as error:
             error.messages = request.places(error.messages)
             raise
@@ -409,7 +416,7 @@ class View:
         return (yield from self._below_ceiling(self._last))
 
 
-def _listed(history: Sequence[Any]) -> list[Any]:
+def _as_list(history: Sequence[Any]) -> list[Any]:
     try:
         return list(history)
     except TypeError as error:

@@ -200,7 +200,7 @@ def test_a_child_compacts_whatever_locks_its_parent_held():
     def hold():
         with (
             engine._components.stopwatch._lock,
-            engine._components.compactor._summary_source._ahead._lock,
+            engine._components.compactor._summary_source._background._lock,
         ):
             holding.set()
             assert forked.wait(20)

@@ -121,7 +121,7 @@ def _policy_named(name: str) -> str:
     return f"Policy.preset({name!r})"
 
 
-def settled(
+def policy_and_counter(
     policy: Policy | None,
     counter: TokenCounter | None,
     *,

@@ -24,7 +24,7 @@ class Arrival:
 
     Args:
         engine: Decides.
-        keeper: Stores the originals.
+        artifact_writer: Stores the originals.
         stopwatch: Measures the time.
         telemetry: Reports the outcome.
         recorder: Records the outcome.
@@ -47,8 +47,10 @@ class Arrival:
     def shrink(self, tool_name: str, result: Any) -> Steps[Any]:
         """Returns the result, shortened if it is too long."""
         with self._stopwatch.running(), self._operation(tool_name) as operation:
-            made = yield from self._artifact_writer.kept(partial(self._shrunk, tool_name, result))
-            return self._entered(operation, tool_name, result, *made)
+            outcome = yield from self._artifact_writer.write(
+                partial(self._shrunk, tool_name, result)
+            )
+            return self._record(operation, tool_name, result, *outcome)
 
     def _operation(self, tool_name: str) -> AbstractContextManager[Operation]:
         return self._telemetry.operation("shrink", **{TOOL_NAME: tool_name})
@@ -58,16 +60,18 @@ class Arrival:
     ) -> tuple[tuple[Any, int], list[Artifact]]:
         """Returns a shorter result or None, the tokens saved, and the content to store first."""
 
-        def made(distrusted: list[str]) -> tuple[Any, list[tuple[str, bytes]], int, list[str]]:
+        def shrink_without(
+            distrusted: list[str],
+        ) -> tuple[Any, list[tuple[str, bytes]], int, list[str]]:
             return self._engine.shrink(tool_name, result, salt=salt, distrusted=distrusted)
 
-        shorter, artifacts, saved, relied_on = made([])
+        shorter, artifacts, saved, relied_on = shrink_without([])
         missing = self._artifact_writer.missing(relied_on)
         if missing:
-            shorter, artifacts, saved, _ = made(missing)
+            shorter, artifacts, saved, _ = shrink_without(missing)
         return (shorter, saved), [(ref, tool_name, content) for ref, content in artifacts]
 
-    def _entered(
+    def _record(
         self, operation: Operation, tool_name: str, result: Any, shorter: Any, saved: int
     ) -> Any:
         if shorter is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ullage._core import ReferenceTakenError, StoreError, reference_of, references_in
 from ullage._engine.logger import Logger
-from ullage._engine.reasons import said
+from ullage._engine.reasons import error_line
 from ullage._engine.steps import Step, Steps, aside
 from ullage.stores.retrieval import discard
 
@@ -48,7 +48,7 @@ class ArtifactWriter:
         # True if anything was stored since the store was last cleaned.
         self._stored = False
 
-    def kept(self, make: Making[_Outcome]) -> Steps[_Outcome]:
+    def write(self, make: Making[_Outcome]) -> Steps[_Outcome]:
         """Returns the outcome of ``make``, after storing the content that it removes.
 
         A store may have other content under a reference. The reference of a transcript comes from
@@ -70,7 +70,7 @@ class ArtifactWriter:
         """Stores contents from a tool and returns their references.
 
         Raises:
-            StoreError: As :meth:`kept`.
+            StoreError: As :meth:`write`.
         """
 
         def make(salt: int) -> tuple[list[str], list[Artifact]]:
@@ -78,7 +78,7 @@ class ArtifactWriter:
             named = zip(references, contents, strict=True)
             return references, [(reference, tool, content) for reference, content in named]
 
-        return (yield from self.kept(make))
+        return (yield from self.write(make))
 
     def missing(self, references: Iterable[str]) -> list[str]:
         """Returns the references that the store does not have.
@@ -88,7 +88,7 @@ class ArtifactWriter:
         """
         return [reference for reference in references if not self._has(reference)]
 
-    def tidied(self, messages: Any) -> Steps[None]:
+    def clean(self, messages: Any) -> Steps[None]:
         """Lets the store remove old content that these messages do not refer to.
 
         The compaction is already done, so errors are only logged. A store that must be awaited is
@@ -97,9 +97,9 @@ class ArtifactWriter:
         if not self._is_cleaning_due():
             return
         try:
-            removed = yield from aside(self._cleaned, list(messages))
+            removed = yield from aside(self._clean, list(messages))
             if inspect.isawaitable(removed):
-                removed = yield Step(partial(discard, removed), partial(_gotten, removed))
+                removed = yield Step(partial(discard, removed), partial(_await, removed))
             self._known.difference_update(removed or ())
         except Exception:
             logger.exception("the store was not cleaned")
@@ -108,7 +108,7 @@ class ArtifactWriter:
         due = self._stored and hasattr(self.store, "clean")
         return due and bool(getattr(self.store, "above_limit", True))
 
-    def _cleaned(self, messages: Any) -> Any:
+    def _clean(self, messages: Any) -> Any:
         self._stored = False
         store: Any = self.store
         return store.clean(references_in(messages))
@@ -134,33 +134,33 @@ class ArtifactWriter:
     def _put_all(self, artifacts: list[Artifact]) -> Steps[None]:
         for artifact in artifacts:
             # Most stores write to a disk.
-            returned = yield from aside(self._offer, *artifact)
+            returned = yield from aside(self._put, *artifact)
             if inspect.isawaitable(returned):
                 returned = yield Step(
-                    partial(self._refuse, returned), partial(self._awaited, artifact, returned)
+                    partial(self._reject, returned), partial(self._await_put, artifact, returned)
                 )
             self._check(artifact[0], returned)
 
-    def _refuse(self, awaitable: Awaitable[Any]) -> None:
+    def _reject(self, awaitable: Awaitable[Any]) -> None:
         discard(awaitable)
         raise StoreError(
             f"{type(self.store).__name__}.put is async; call the async method instead, such as"
             " acompact or ashrink"
         )
 
-    async def _awaited(self, artifact: Artifact, awaitable: Awaitable[Any]) -> Any:
+    async def _await_put(self, artifact: Artifact, awaitable: Awaitable[Any]) -> Any:
         try:
             return await awaitable
         except Exception as error:
-            raise self._wrapped(artifact, error) from error
+            raise self._store_error(artifact, error) from error
 
-    def _offer(self, reference: str, tool: str, content: bytes) -> Any:
+    def _put(self, reference: str, tool: str, content: bytes) -> Any:
         if self.store is None:
             return reference
         try:
             return self.store.put(content, reference=reference, tool=tool)
         except Exception as error:
-            raise self._wrapped((reference, tool, content), error) from error
+            raise self._store_error((reference, tool, content), error) from error
 
     def _check(self, reference: str, returned: Any) -> None:
         if returned != reference:
@@ -171,17 +171,17 @@ class ArtifactWriter:
         self._note(reference)
         self._stored = True
 
-    def _wrapped(self, artifact: Artifact, error: Exception) -> StoreError:
+    def _store_error(self, artifact: Artifact, error: Exception) -> StoreError:
         if isinstance(error, StoreError):
             return error
         reference, _, content = artifact
         return StoreError(
-            f"{type(self.store).__name__} could not keep {reference}: {said(error, content)};"
+            f"{type(self.store).__name__} could not keep {reference}: {error_line(error, content)};"
             " the conversation is unchanged"
         )
 
 
-async def _gotten(awaitable: Awaitable[Any]) -> Any:
+async def _await(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ullage._core import MessagesChangedError, SummaryError
 from ullage._engine.calling import OutOfTimeError
 from ullage._engine.forks import renew_after_fork
-from ullage._engine.reasons import said
+from ullage._engine.reasons import error_line
 from ullage._engine.steps import arun, run
-from ullage._engine.summarizer import Answer
+from ullage._engine.summarizer import SummaryAnswer
 
 if TYPE_CHECKING:
     import asyncio
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ullage._core import Engine, Plan
     from ullage._engine.plan_request import PlanRequest
-    from ullage._engine.summarizer import Asker, SummaryRequest
+    from ullage._engine.summarizer import SummaryCaller, SummaryRequest
 
 # Conversations whose next summary is remembered. Above that, the oldest are forgotten.
 _MOST = 64
@@ -35,7 +35,7 @@ _NOTABLY = 1.05
 class BackgroundSummary:
     """A summary in the making."""
 
-    def __init__(self, future: Future[Answer], task: asyncio.Task[None] | None) -> None:
+    def __init__(self, future: Future[SummaryAnswer], task: asyncio.Task[None] | None) -> None:
         self._future = future
         # The task, or None for a thread. A loop holds its tasks only weakly.
         self._task = task
@@ -73,22 +73,22 @@ class BackgroundSummary:
         except RuntimeError:
             return False
 
-    def _answer(self) -> Answer:
+    def _answer(self) -> SummaryAnswer:
         if not self.done:
             # A task of this thread's loop could not be waited for.
-            return Answer(None, "it was not finished in time", late=not self._is_ours())
+            return SummaryAnswer(None, "it was not finished in time", late=not self._is_ours())
         try:
             return self._future.result()
         except CancelledError:
-            return Answer(None, "it was cancelled")
+            return SummaryAnswer(None, "it was cancelled")
         except SummaryError as error:
-            return Answer(None, str(error), late=isinstance(error.__cause__, OutOfTimeError))
+            return SummaryAnswer(None, str(error), late=isinstance(error.__cause__, OutOfTimeError))
         except BaseException as error:  # noqa: BLE001 - it was raised to nobody
-            return Answer(None, said(error))
+            return SummaryAnswer(None, error_line(error))
 
 
 @dataclass(frozen=True)
-class Begun:
+class PendingSummary:
     """A summary in the making, and the plan that it is for.
 
     Attributes:
@@ -104,32 +104,32 @@ class Begun:
     summary: BackgroundSummary
 
 
-class Ahead:
+class BackgroundSummaries:
     """Begins summaries, and completes plans with them.
 
     Args:
         engine: Counts.
-        asker: Calls the summarizer.
+        caller: Calls the summarizer.
     """
 
-    def __init__(self, engine: Engine, asker: Asker) -> None:
+    def __init__(self, engine: Engine, caller: SummaryCaller) -> None:
         self._engine = engine
-        self._asker = asker
+        self._caller = caller
         self.renew()
         renew_after_fork(self)
 
     def renew(self) -> None:
         """Forgets all, because no thread continues in the child of a fork."""
         self._lock = threading.Lock()
-        self._begun: OrderedDict[int, Begun] = OrderedDict()
+        self._pending: OrderedDict[int, PendingSummary] = OrderedDict()
         # Tokens of lists with nothing to summarize. By identity only: if another list has the same
         # identity, its summary begins later at worst.
         self._fruitless: OrderedDict[int, int] = OrderedDict()
 
     def has(self, messages: list[Any]) -> bool:
-        """True if a summary of this list is begun or done."""
-        begun = self._begun.get(id(messages))
-        return begun is not None and begun.messages is messages
+        """True if a summary of this list is pending or done."""
+        pending = self._pending.get(id(messages))
+        return pending is not None and pending.messages is messages
 
     def is_fruitless(self, messages: list[Any], tokens: int) -> bool:
         """True if the list had nothing to summarize, and has hardly grown since."""
@@ -148,7 +148,7 @@ class Ahead:
         self, messages: list[Any], plan: Plan, ask: PlanRequest, request: SummaryRequest
     ) -> BackgroundSummary:
         """Calls the summarizer in the background: in a task if possible, else in a thread."""
-        future: Future[Answer] = Future()
+        future: Future[SummaryAnswer] = Future()
         task = self._task(future, request)
         if task is None:
             thread = threading.Thread(
@@ -160,30 +160,34 @@ class Ahead:
             thread.start()
         summary = BackgroundSummary(future, task)
         with self._lock:
-            self._begun.pop(id(messages), None)
-            self._begun[id(messages)] = Begun(messages, plan, list(ask.pins), summary)
-            while len(self._begun) > _MOST:
-                self._begun.popitem(last=False)
+            self._pending.pop(id(messages), None)
+            self._pending[id(messages)] = PendingSummary(messages, plan, list(ask.pins), summary)
+            while len(self._pending) > _MOST:
+                self._pending.popitem(last=False)
         return summary
 
-    def take(self, messages: list[Any]) -> Begun | None:
-        """Returns the summary begun for this list, and forgets it."""
+    def take(self, messages: list[Any]) -> PendingSummary | None:
+        """Returns the pending summary of this list, and forgets it."""
         with self._lock:
-            begun = self._begun.pop(id(messages), None)
-        return begun if begun is not None and begun.messages is messages else None
+            pending = self._pending.pop(id(messages), None)
+        return pending if pending is not None and pending.messages is messages else None
 
     def finished(
-        self, begun: Begun, answer: Answer, messages: Sequence[Any], ask: PlanRequest
+        self,
+        pending: PendingSummary,
+        answer: SummaryAnswer,
+        messages: Sequence[Any],
+        ask: PlanRequest,
     ) -> tuple[Plan | None, int, str]:
         """Returns the plan with its summary, the tokens after it, and the reason for no summary."""
         if answer.text is None:
             return None, 0, answer.reason
-        if list(ask.pins) != begun.pins:
+        if list(ask.pins) != pending.pins:
             return None, 0, "other messages are pinned"
         try:
-            head = messages[: begun.plan.messages]
-            reading = self._engine.read(head, budget=ask.budget, fixed=ask.fixed, pins=begun.pins)
-            plan = reading.resume(begun.plan, answer.text, reason=answer.reason)
+            head = messages[: pending.plan.messages]
+            reading = self._engine.read(head, budget=ask.budget, fixed=ask.fixed, pins=pending.pins)
+            plan = reading.resume(pending.plan, answer.text, reason=answer.reason)
             kept = plan.apply(head)
         except MessagesChangedError:
             return None, 0, "the messages have changed"
@@ -193,9 +197,11 @@ class Ahead:
             return None, 0, "it no longer fits"
         return plan, status["tokens"], ""
 
-    def _task(self, future: Future[Answer], request: SummaryRequest) -> asyncio.Task[None] | None:
+    def _task(
+        self, future: Future[SummaryAnswer], request: SummaryRequest
+    ) -> asyncio.Task[None] | None:
         """Returns a task for an async summarizer if a loop runs."""
-        if not self._asker.is_async:
+        if not self._caller.is_async:
             return None
         import asyncio
 
@@ -205,17 +211,17 @@ class Ahead:
             return None
         return loop.create_task(self._arun(future, request))
 
-    def _run(self, future: Future[Answer], request: SummaryRequest) -> None:
+    def _run(self, future: Future[SummaryAnswer], request: SummaryRequest) -> None:
         if not future.set_running_or_notify_cancel():
             return
         try:
-            future.set_result(run(self._asker.asking(request)))
+            future.set_result(run(self._caller.call(request)))
         except BaseException as error:  # noqa: BLE001 - kept for who takes it
             future.set_exception(error)
 
-    async def _arun(self, future: Future[Answer], request: SummaryRequest) -> None:
+    async def _arun(self, future: Future[SummaryAnswer], request: SummaryRequest) -> None:
         try:
-            answer = await arun(self._asker.asking(request))
+            answer = await arun(self._caller.call(request))
         except Exception as error:  # noqa: BLE001 - kept for who takes it
             _settle(future, error)
         except BaseException as error:
@@ -225,7 +231,7 @@ class Ahead:
             _settle(future, answer)
 
 
-def _settle(future: Future[Answer], outcome: Answer | BaseException) -> None:
+def _settle(future: Future[SummaryAnswer], outcome: SummaryAnswer | BaseException) -> None:
     if not future.set_running_or_notify_cancel():
         return
     if isinstance(outcome, BaseException):

@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from ullage._engine.logger import Logger
-from ullage._engine.reasons import said
+from ullage._engine.reasons import error_line
 
 if TYPE_CHECKING:
     import asyncio
@@ -51,7 +51,7 @@ class Call:
         self._patience = patience
         self._returned: Any = None
         self._raised: BaseException | None = None
-        self._thread = _started(self._run)
+        self._thread = _start_thread(self._run)
 
     def wait(self, seconds: float | None) -> tuple[Any, BaseException | None]:
         """Returns the value, and the exception if it is an `Exception`.
@@ -97,7 +97,7 @@ async def awaited(awaitable: Awaitable[Any], seconds: float | None) -> Any:
     """
     import asyncio
 
-    task = asyncio.create_task(_ended(awaitable))
+    task = asyncio.create_task(_outcome_of(awaitable))
     try:
         await asyncio.wait([task], timeout=seconds)
     finally:
@@ -116,7 +116,7 @@ async def awaited(awaitable: Awaitable[Any], seconds: float | None) -> Any:
     return returned
 
 
-async def _ended(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+async def _outcome_of(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
     """Returns the value or the exception.
 
     Asyncio reports an unhandled error of a task that was left behind. An error such as a
@@ -148,7 +148,7 @@ async def in_thread(function: Callable[[], Any]) -> Any:
             outcome = (future.set_result, function())
         except StopIteration as error:
             # A future cannot hold it.
-            outcome = (future.set_exception, RuntimeError(said(error)))
+            outcome = (future.set_exception, RuntimeError(error_line(error)))
         except BaseException as error:  # noqa: BLE001 - raised again by who waits
             outcome = (future.set_exception, error)
         try:
@@ -156,7 +156,7 @@ async def in_thread(function: Callable[[], Any]) -> Any:
         except RuntimeError:
             logger.debug("the loop was closed before the summarizer answered")
 
-    _started(run)
+    _start_thread(run)
     return await future
 
 
@@ -189,7 +189,7 @@ def is_in_event_loop() -> bool:
     return True
 
 
-def _started(run: Callable[[], None]) -> threading.Thread:
+def _start_thread(run: Callable[[], None]) -> threading.Thread:
     context = contextvars.copy_context()
     # A daemon, because a thread that is left behind must not keep the process alive.
     thread = threading.Thread(target=context.run, args=(run,), name="ullage-call", daemon=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ullage._engine.plan_request import PlanRequest
     from ullage._engine.steps import Steps
     from ullage._engine.stopwatch import Stopwatch
-    from ullage._engine.summary_source import Chosen, SummarySource
+    from ullage._engine.summary_source import SummarizedPlan, SummarySource
     from ullage.telemetry import Operation, Telemetry
 
 logger = Logger(__name__)
@@ -42,8 +43,8 @@ class Compactor:
 
     Args:
         engine: Decides.
-        keeper: Stores removed content.
-        chooser: Chooses the summaries.
+        artifact_writer: Stores removed content.
+        summary_source: Gives the summaries.
         stopwatch: Measures the time without the summaries.
         listener: Gets the report.
         telemetry: Reports to OpenTelemetry.
@@ -93,11 +94,12 @@ class Compactor:
             report = Report._of(idle, time.perf_counter() - start)  # noqa: SLF001
         else:
             with self._telemetry.operation("compact") as operation:
-                plan, chosen = yield from self._compacted(messages, ask, operation)
-                yield from self._artifact_writer.tidied(messages)
-                report = self.done(plan, chosen, start)
+                summarized = yield from self._compact_with_retries(messages, ask, operation)
+                plan = summarized.plan
+                yield from self._artifact_writer.clean(messages)
+                report = self.finish(summarized, start)
                 operation.reported(report)
-        yield self._listener.telling(report, plan)
+        yield self._listener.notify(report, plan)
         if self._summary_source.is_near(messages, report):
             begun = yield from self.begin(messages, ask)
             if begun is None:
@@ -109,12 +111,12 @@ class Compactor:
         start = time.perf_counter()
         with self._telemetry.operation("view") as operation:
             reading = yield from self._reading(messages, ask)
-            plan, chosen = yield from self.fitted(reading, ask, operation, own=None)
+            summarized = yield from self.prepare(reading, ask, operation, own=None)
             outcome = list(messages)
-            self._apply(plan, reading, outcome)
-            report = _report(plan, chosen, start)
+            self._apply(summarized.plan, reading, outcome)
+            report = _report(summarized, start)
             operation.reported(report)
-        yield self._listener.telling(report, plan)
+        yield self._listener.notify(report, summarized.plan)
         return outcome
 
     def begin(self, messages: list[Any], ask: PlanRequest) -> Steps[BackgroundSummary | None]:
@@ -126,40 +128,40 @@ class Compactor:
             plan = yield from aside(self._plan, reading, deep, unasked=None)
         return (yield from self._summary_source.begin(messages, plan, deep, reading))
 
-    def fitted(
+    def prepare(
         self, reading: Reading, ask: PlanRequest, operation: Operation, *, own: list[Any] | None
-    ) -> Steps[tuple[Plan, Chosen]]:
+    ) -> Steps[SummarizedPlan]:
         """Returns a plan with its summary, after storing the removed content."""
         with self._stopwatch.running():
             plan = yield from aside(self._plan, reading, ask, unasked=self._summary_source.unasked)
         operation.planned(plan)
-        chosen = yield from self._summary_source.chosen(plan, reading, ask, own=own)
-        plan = chosen.plan
+        summarized = yield from self._summary_source.choose(plan, reading, ask, own=own)
+        plan = summarized.plan
         # Beside an event loop this takes a thread.
         if plan.is_pending or self._leaves_something(plan):
             with self._stopwatch.running():
-                plan = yield from self._artifact_writer.kept(
-                    partial(self._planned, reading, ask, chosen)
+                plan = yield from self._artifact_writer.write(
+                    partial(self._plan_and_artifacts, reading, ask, summarized)
                 )
-        return plan, chosen
+        return replace(summarized, plan=plan)
 
-    def _compacted(
+    def _compact_with_retries(
         self, messages: list[Any], ask: PlanRequest, operation: Operation
-    ) -> Steps[tuple[Plan, Chosen]]:
+    ) -> Steps[SummarizedPlan]:
         for _ in range(_TRIES - 1):
             try:
-                return (yield from self._tried(messages, ask, operation))
+                return (yield from self._attempt(messages, ask, operation))
             except MessagesChangedError as error:  # noqa: PERF203 - it is planned again
                 logger.debug("error=<%s> | messages changed while planning", error)
-        return (yield from self._tried(messages, ask, operation))
+        return (yield from self._attempt(messages, ask, operation))
 
-    def _tried(
+    def _attempt(
         self, messages: list[Any], ask: PlanRequest, operation: Operation
-    ) -> Steps[tuple[Plan, Chosen]]:
+    ) -> Steps[SummarizedPlan]:
         reading = yield from self._reading(messages, ask)
-        plan, chosen = yield from self.fitted(reading, ask, operation, own=messages)
-        self._apply(plan, reading, messages)
-        return plan, chosen
+        summarized = yield from self.prepare(reading, ask, operation, own=messages)
+        self._apply(summarized.plan, reading, messages)
+        return summarized
 
     def _reading(self, messages: Sequence[Any], ask: PlanRequest) -> Steps[Reading]:
         with self._stopwatch.running():
@@ -171,7 +173,7 @@ class Compactor:
     def _plan(
         self, reading: Reading, ask: PlanRequest, *, unasked: str | None, salt: int = 0
     ) -> Plan:
-        def made(distrusted: list[str]) -> Plan:
+        def plan_without(distrusted: list[str]) -> Plan:
             return reading.plan(
                 hard=ask.hard,
                 salt=salt,
@@ -180,9 +182,9 @@ class Compactor:
                 unasked=unasked,
             )
 
-        plan = made([])
+        plan = plan_without([])
         missing = self._artifact_writer.missing(plan.relied_on)
-        return made(missing) if missing else plan
+        return plan_without(missing) if missing else plan
 
     def _idle(self, messages: Sequence[Any], ask: PlanRequest) -> dict[str, Any] | None:
         """Returns the report of an idle compaction, if the host's promise shows that it is idle."""
@@ -191,15 +193,15 @@ class Compactor:
         with self._stopwatch.running():
             return self._engine.idle(messages, budget=ask.budget, fixed=ask.fixed)
 
-    def _planned(
-        self, reading: Reading, ask: PlanRequest, chosen: Chosen, salt: int
+    def _plan_and_artifacts(
+        self, reading: Reading, ask: PlanRequest, summarized: SummarizedPlan, salt: int
     ) -> tuple[Plan, list[Artifact]]:
         """Returns the plan with its summary, and the content to store before it is applied."""
-        plan = chosen.plan
+        plan = summarized.plan
         if salt != 0:
             plan = self._plan(reading, ask, unasked=self._summary_source.unasked, salt=salt)
         if plan.is_pending:
-            text, reason = chosen.said
+            text, reason = summarized.summary
             plan = reading.resume(plan, text, reason=reason)
         return plan, reading.artifacts(plan) if self._leaves_something(plan) else []
 
@@ -218,9 +220,9 @@ class Compactor:
         with self._stopwatch.running(), self._applying:
             messages[:count] = reading.apply(plan, messages[:count])
 
-    def done(self, plan: Plan, chosen: Chosen, start: float) -> Report:
+    def finish(self, summarized: SummarizedPlan, start: float) -> Report:
         """Records and logs a compaction that began at ``start``."""
-        report = _report(plan, chosen, start)
+        plan, report = summarized.plan, _report(summarized, start)
         for warning in report.warnings:
             logger.info(
                 "budget=<%d>, warning=<%s> | the compaction has a warning", report.budget, warning
@@ -241,8 +243,9 @@ class Compactor:
         return report
 
 
-def _report(plan: Plan, chosen: Chosen, start: float) -> Report:
-    return chosen.said_in(Report._of(plan.report(), time.perf_counter() - start))  # noqa: SLF001
+def _report(summarized: SummarizedPlan, start: float) -> Report:
+    report = Report._of(summarized.plan.report(), time.perf_counter() - start)  # noqa: SLF001
+    return summarized.completed_report(report)
 
 
 def _require_list(messages: Any) -> None:

@@ -11,7 +11,7 @@ from ullage._engine.artifact_writer import ArtifactWriter
 from ullage._engine.compactor import Compactor
 from ullage._engine.fixed_tokens import FixedTokens
 from ullage._engine.stopwatch import Stopwatch
-from ullage._engine.summarizer import Asker
+from ullage._engine.summarizer import SummaryCaller
 from ullage._engine.summary_source import SummarySource
 from ullage.summary import RangeSummarizer
 from ullage.telemetry import Telemetry
@@ -70,8 +70,8 @@ class Components:
             summarizer = shared_summarizer(summarizer, store)
         engine = Engine(policy, counter, store=store, format=format, summarizer=summarizer)
         artifact_writer, stopwatch, telemetry = ArtifactWriter(store), Stopwatch(), Telemetry(model)
-        asker = Asker(summarizer, policy, telemetry)
-        summary_source = SummarySource(engine, asker, stopwatch, policy)
+        caller = SummaryCaller(summarizer, policy, telemetry)
+        summary_source = SummarySource(engine, caller, stopwatch, policy)
         compactor = Compactor(
             engine,
             artifact_writer,
@@ -83,5 +83,5 @@ class Components:
         )
         arrival = Arrival(engine, artifact_writer, stopwatch, telemetry, recorder)
         fixed = FixedTokens(engine, counter, append_only=append_only)
-        summaries = RangeSummarizer(engine, asker, stopwatch)
+        summaries = RangeSummarizer(engine, caller, stopwatch)
         return cls(engine, stopwatch, telemetry, listener, compactor, arrival, fixed, summaries)

@@ -19,7 +19,7 @@ def _tokens(text: str) -> int:
     return max(1, round(int(text) / _CHARACTERS_PER_TOKEN))
 
 
-def _clamped(least: float, most: float) -> Callable[[str], float]:
+def _number_between(least: float, most: float) -> Callable[[str], float]:
     return lambda text: min(max(float(text), least), most)
 
 
@@ -33,8 +33,8 @@ _NONE = ("none", "null")
 # The variables of Cyber-AutoAgent's document, with its bounds, and their settings.
 _NAMED: dict[str, tuple[tuple[str, ...], Callable[[str], Any]]] = {
     "CONTEXT_LIMIT": (("window",), int),
-    "PROMPT_TELEMETRY_THRESHOLD": (("high",), _clamped(0.1, 0.95)),
-    "PROMPT_CACHE_RELAX": (("cache_relax",), _clamped(0.0, 0.3)),
+    "PROMPT_TELEMETRY_THRESHOLD": (("high",), _number_between(0.1, 0.95)),
+    "PROMPT_CACHE_RELAX": (("cache_relax",), _number_between(0.0, 0.3)),
     "TOOL_COMPRESS_TRUNCATE": (("shrink_to", "compress_to"), _tokens),
     "TOOL_RESULT_ARTIFACT_THRESHOLD": (("shrink_above", "offload_above"), _tokens),
     "CONVERSATION_WINDOW": (("max_messages",), _optional(int)),
@@ -77,12 +77,14 @@ def policy_from_env(prefix: str, environ: Mapping[str, str] | None = None) -> Po
             sources.update(dict.fromkeys(targets, prefix + name))
     firm = {setting for setting in given if sources[setting] != prefix + _CLAMPED}
     try:
-        return policy.replace(**_agreeing(ground, given, firm))
+        return policy.replace(**_resolve_conflicts(ground, given, firm))
     except PolicyError as error:
-        raise policy_error(_named(error.problems, sources)) from None
+        raise policy_error(_problems_by_variable(error.problems, sources)) from None
 
 
-def _agreeing(ground: dict[str, Any], given: dict[str, Any], firm: set[str]) -> dict[str, Any]:
+def _resolve_conflicts(
+    ground: dict[str, Any], given: dict[str, Any], firm: set[str]
+) -> dict[str, Any]:
     """Returns the settings. If two contradict each other, the one that was not set adapts."""
     settings = {**ground, **given}
 
@@ -110,7 +112,9 @@ def _agreeing(ground: dict[str, Any], given: dict[str, Any], firm: set[str]) -> 
     }
 
 
-def _named(problems: Iterable[tuple[str, str]], sources: dict[str, str]) -> list[tuple[str, str]]:
+def _problems_by_variable(
+    problems: Iterable[tuple[str, str]], sources: dict[str, str]
+) -> list[tuple[str, str]]:
     """Returns the problems by variable; once if a variable gives several settings."""
     names = ", ".join(dict.fromkeys(sources.values()))
     named = {}

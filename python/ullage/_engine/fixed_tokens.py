@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _FixedCount:
     """The tokens of a system prompt and tools at a scale."""
 
     system: Any
@@ -40,7 +40,7 @@ class FixedTokens:
         self._engine = engine
         self._counter = counter
         self._append_only = append_only
-        self._known: _Known | None = None
+        self._known: _FixedCount | None = None
 
     def of(self, system: Any, tools: Any, *, own: bool) -> int:
         """Returns their tokens; ``own`` is True if they are the engine's."""
@@ -49,7 +49,7 @@ class FixedTokens:
         # Read before the count, so a scale that changes meanwhile causes a new count.
         scale, known = self._counter.scale, self._known
         if known is None or not known.is_of(system, tools, scale):
-            known = _Known(system, tools, scale, self._engine.fixed_tokens(system, tools))
+            known = _FixedCount(system, tools, scale, self._engine.fixed_tokens(system, tools))
             self._known = known
         return known.tokens
 
@@ -63,10 +63,10 @@ def number_of(tools: Any) -> int:
     """Returns the number of tools, in any host's form."""
     if not isinstance(tools, (list, tuple)):
         return 1 if tools else 0
-    return sum(_declared(tool) for tool in tools)
+    return sum(_functions_in(tool) for tool in tools)
 
 
-def _declared(tool: Any) -> int:
+def _functions_in(tool: Any) -> int:
     """Gemini's tools hold several functions each."""
     for name in ("function_declarations", "functionDeclarations"):
         functions = tool.get(name) if isinstance(tool, dict) else getattr(tool, name, None)

@@ -7,7 +7,7 @@ import weakref
 from typing import Protocol
 
 
-class Renewed(Protocol):
+class LockHolder(Protocol):
     """An object that holds a lock.
 
     It uses ``with self._lock``, which releases the lock that was acquired, because the forking
@@ -18,10 +18,10 @@ class Renewed(Protocol):
         """Replaces its locks."""
 
 
-_holders: weakref.WeakSet[Renewed] = weakref.WeakSet()
+_holders: weakref.WeakSet[LockHolder] = weakref.WeakSet()
 
 
-def renew_after_fork(holder: Renewed) -> None:
+def renew_after_fork(holder: LockHolder) -> None:
     """Replaces its locks in each forked child, as long as it lives."""
     _holders.add(holder)
 

@@ -32,7 +32,7 @@ OnCompaction: TypeAlias = Callable[[Report], object]
 _PATIENCE = 10.0
 
 # Tasks of listeners in a running loop. A loop holds its tasks only weakly.
-_telling: set[asyncio.Task[None]] = set()
+_notifications: set[asyncio.Task[None]] = set()
 
 
 class Listener:
@@ -61,7 +61,7 @@ class Listener:
             said = (reported_tokens, cached_tokens) if is_plausible else ()
             self._recorder.request(messages, *said)
 
-    def telling(self, report: Report, plan: Plan | None) -> Step:
+    def notify(self, report: Report, plan: Plan | None) -> Step:
         """:meth:`tell`, or :meth:`atell` beside an event loop."""
         return Step(partial(self.tell, report, plan), partial(self.atell, report, plan))
 
@@ -70,7 +70,7 @@ class Listener:
 
         An error that is not an `Exception`, such as a `KeyboardInterrupt`, passes through.
         """
-        returned = self._returned(report, plan)
+        returned = self._call(report, plan)
         if not inspect.isawaitable(returned):
             return
         import asyncio
@@ -82,17 +82,17 @@ class Listener:
             _, error = Call(lambda: returned, _PATIENCE).wait(_PATIENCE)
             _log(error)
         else:
-            task = loop.create_task(_told(returned))
-            _telling.add(task)
-            task.add_done_callback(_telling.discard)
+            task = loop.create_task(_await(returned))
+            _notifications.add(task)
+            task.add_done_callback(_notifications.discard)
 
     async def atell(self, report: Report, plan: Plan | None) -> None:
         """Does the same without blocking the event loop; an awaitable is awaited."""
-        returned = self._returned(report, plan)
+        returned = self._call(report, plan)
         if inspect.isawaitable(returned):
-            await _told(returned)
+            await _await(returned)
 
-    def _returned(self, report: Report, plan: Plan | None) -> object:
+    def _call(self, report: Report, plan: Plan | None) -> object:
         if self._recorder is not None:
             self._recorder.compaction(report, plan)
         if self.function is None or not (report.stages or report.warnings):
@@ -104,7 +104,7 @@ class Listener:
             return None
 
 
-async def _told(awaitable: Awaitable[Any]) -> None:
+async def _await(awaitable: Awaitable[Any]) -> None:
     try:
         await awaited(awaitable, _PATIENCE)
     except Exception as error:  # noqa: BLE001 - likewise

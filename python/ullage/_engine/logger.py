@@ -9,7 +9,7 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ullage._engine.reasons import one_line, said
+from ullage._engine.reasons import error_line, one_line
 
 if TYPE_CHECKING:
     _Adapter = logging.LoggerAdapter[logging.Logger]
@@ -47,7 +47,7 @@ class Logger(_Adapter):
         error = sys.exc_info()[1] if given is True else given
         if isinstance(error, BaseException):
             msg = f"error=<%s>{', ' if ' | ' in str(msg) else ' | '}{msg}"
-            args = (said(error), *args)
+            args = (error_line(error), *args)
         self.logger.log(level, msg, *map(_short, args), **options)
         if isinstance(error, BaseException):
             self.logger.debug("the traceback of it:", exc_info=error, **options)

@@ -42,7 +42,7 @@ class Note:
 
 def note_in(messages: Iterable[Any]) -> Note | None:
     """Returns the first note near the beginning of messages of any format."""
-    return next((note for m in islice(messages, _FRONT) if (note := _found(m))), None)
+    return next((note for m in islice(messages, _FRONT) if (note := _find_note(m))), None)
 
 
 def last_summary(messages: Iterable[Any], counter: TokenCounter) -> LastSummary | None:
@@ -53,7 +53,7 @@ def last_summary(messages: Iterable[Any], counter: TokenCounter) -> LastSummary 
     return LastSummary(note.messages, counter.count(note.body))
 
 
-def _found(value: Any) -> Note | None:
+def _find_note(value: Any) -> Note | None:
     # By the methods of the base class, because a host's subclass may change them.
     if isinstance(value, str):
         said = removal_note(value) if str.__contains__(value, _NOTE) else None
@@ -67,4 +67,4 @@ def _found(value: Any) -> Note | None:
         value = (getattr(value, "parts", None), getattr(value, "text", None))
         if value == (None, None):
             return None
-    return next((note for part in value if (note := _found(part))), None)
+    return next((note for part in value if (note := _find_note(part))), None)

@@ -16,7 +16,7 @@ _QUOTED = 24
 _LOOKED_THROUGH = 2_000_000
 
 
-def said(error: BaseException, given: str | bytes = "") -> str:
+def error_line(error: BaseException, given: str | bytes = "") -> str:
     """Returns an error's class and text in a line; only the class if it quotes ``given``."""
     try:
         text = str(error)

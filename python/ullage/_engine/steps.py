@@ -44,16 +44,16 @@ def aside(
     return outcome
 
 
-def calling(function: Callable[..., Any], *args: Any) -> Steps[Any]:
+def call_host(function: Callable[..., Any], *args: Any) -> Steps[Any]:
     """Returns the step that calls a function of the host, plain or async.
 
     With an event loop a plain one runs in a thread. Without a loop an async one gets its own loop.
     """
     bound = partial(function, *args)
-    return (yield Step(partial(_called, bound), partial(acall, function, *args)))
+    return (yield Step(partial(_call, bound), partial(acall, function, *args)))
 
 
-def _called(function: Callable[[], Any]) -> Any:
+def _call(function: Callable[[], Any]) -> Any:
     outcome, error = Call(function, None).wait(None)
     if error is not None:
         raise error

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from ullage._core import SummaryError
 from ullage._engine.calling import Call, OutOfTimeError, SelfCancelledError, awaited, in_thread
 from ullage._engine.logger import Logger
-from ullage._engine.reasons import one_line, said
+from ullage._engine.reasons import error_line, one_line
 from ullage._engine.steps import Step
 from ullage._engine.warning import warn
 from ullage.stores.retrieval import discard
@@ -44,8 +44,8 @@ _LONGEST_REMEMBERED = 16
 # The reason for no answer without a summarizer.
 NOBODY = "no summarizer was given"
 
-# The askers whose summarizer runs in this context.
-_asking: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar(
+# The callers whose summarizer runs in this context.
+_calling: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar(
     "ullage_asking", default=()
 )
 
@@ -88,7 +88,7 @@ Summarizer: TypeAlias = Callable[[SummaryRequest], "str | Awaitable[str]"]
 
 
 @dataclass(frozen=True)
-class Answer:
+class SummaryAnswer:
     """The summarizer's answer.
 
     Attributes:
@@ -104,7 +104,7 @@ class Answer:
     kind: str = OTHER
 
 
-class Asker:
+class SummaryCaller:
     """Calls a summarizer for plans that wait for a summary.
 
     Args:
@@ -147,7 +147,9 @@ class Asker:
         values = None if self._summarizer is None else reading.request(plan)
         return None if values is None else SummaryRequest._of(values, reading.messages)  # noqa: SLF001
 
-    def asking(self, request: SummaryRequest | None, seconds: float | None = None) -> Steps[Answer]:
+    def call(
+        self, request: SummaryRequest | None, seconds: float | None = None
+    ) -> Steps[SummaryAnswer]:
         """Returns the answer of the summarizer; without a loop from a thread that can be left.
 
         The wait is limited by the policy and by the seconds that are left.
@@ -165,24 +167,24 @@ class Asker:
         operating = self._telemetry.operation("summarize", **{MAX_TOKENS: request.max_tokens})
         with operating as operation:
             operation.begin()
-            answer: Answer = yield Step(*asked)
+            answer: SummaryAnswer = yield Step(*asked)
             if answer.text is None:
                 operation.failed(answer.kind)
             return answer
 
-    def _answer(self, request: SummaryRequest, patience: float) -> Answer:
-        token = _asking.set((*_asking.get(), self))
+    def _answer(self, request: SummaryRequest, patience: float) -> SummaryAnswer:
+        token = _calling.set((*_calling.get(), self))
         try:
             called = Call(partial(self._summarize, request), patience)
         finally:
-            _asking.reset(token)
-        return self._judged(request, *called.wait(patience), patience)
+            _calling.reset(token)
+        return self._judge(request, *called.wait(patience), patience)
 
-    async def _aanswer(self, request: SummaryRequest, patience: float) -> Answer:
+    async def _aanswer(self, request: SummaryRequest, patience: float) -> SummaryAnswer:
         import asyncio
 
         deadline = asyncio.get_running_loop().time() + patience
-        token = _asking.set((*_asking.get(), self))
+        token = _calling.set((*_calling.get(), self))
         try:
             if self.is_async:
                 returned: Any = self._summarize(request)
@@ -193,12 +195,12 @@ class Asker:
                 left = max(0.0, deadline - asyncio.get_running_loop().time())
                 returned = await awaited(returned, left)
         except Exception as error:  # noqa: BLE001 - whatever keeps the summarizer from answering
-            return self._judged(request, None, error, patience)
+            return self._judge(request, None, error, patience)
         finally:
-            _asking.reset(token)
-        return self._judged(request, returned, None, patience)
+            _calling.reset(token)
+        return self._judge(request, returned, None, patience)
 
-    def unanswered(self, reason: str) -> Answer:
+    def unanswered(self, reason: str) -> SummaryAnswer:
         """Returns no answer, without a call.
 
         Raises:
@@ -209,27 +211,27 @@ class Asker:
     def _summarize(self, request: SummaryRequest) -> Any:
         return cast("Summarizer", self._summarizer)(request)
 
-    def _known(self, request: SummaryRequest | None) -> Answer | None:
+    def _known(self, request: SummaryRequest | None) -> SummaryAnswer | None:
         if self._summarizer is None or request is None:
             return self._nothing(NOBODY, None)
-        if self in _asking.get():
-            return Answer(None, "the summarizer itself started the compaction")
+        if self in _calling.get():
+            return SummaryAnswer(None, "the summarizer itself started the compaction")
         text = self._remembered.get(_key(request))
-        return None if text is None else Answer(text)
+        return None if text is None else SummaryAnswer(text)
 
-    def _judged(
+    def _judge(
         self,
         request: SummaryRequest,
         returned: Any,
         error: BaseException | None,
         patience: float,
-    ) -> Answer:
+    ) -> SummaryAnswer:
         if error is not None:
             if isinstance(error, OutOfTimeError):
                 return self._nothing(f"no answer within {patience:.3g} seconds", error)
             if isinstance(error, SelfCancelledError):
                 return self._nothing("it raised CancelledError without being cancelled", error)
-            return self._nothing(said(error, str(request)), error)
+            return self._nothing(error_line(error, str(request)), error)
         if not issubclass(type(returned), str):
             if inspect.isawaitable(returned):
                 discard(returned)
@@ -239,7 +241,7 @@ class Asker:
         if not text.strip():
             return self._nothing("it returned no text", None)
         self._remember(request, text)
-        return Answer(text)
+        return SummaryAnswer(text)
 
     def _remember(self, request: SummaryRequest, text: str) -> None:
         if len(text) > _LONGEST_REMEMBERED * request.max_tokens:
@@ -248,7 +250,7 @@ class Asker:
         while len(self._remembered) > _REMEMBERED:
             self._remembered.popitem(last=False)
 
-    def _nothing(self, reason: str, error: BaseException | None) -> Answer:
+    def _nothing(self, reason: str, error: BaseException | None) -> SummaryAnswer:
         reason = one_line(reason)
         if self._required:
             raise SummaryError(
@@ -259,7 +261,7 @@ class Asker:
             self._warn(reason)
         late = isinstance(error, OutOfTimeError)
         kind = TIMEOUT if late else OTHER if error is None else kind_of(error)
-        return Answer(None, reason, late, kind)
+        return SummaryAnswer(None, reason, late, kind)
 
     def _warn(self, reason: str) -> None:
         """Warns of the first failure; the log has every one."""

@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ullage._engine.background import Ahead
+from ullage._engine.background import BackgroundSummaries
 from ullage._engine.steps import aside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ullage._core import Engine, Plan, Policy, Reading
-    from ullage._engine.background import BackgroundSummary, Begun
+    from ullage._engine.background import BackgroundSummary, PendingSummary
     from ullage._engine.plan_request import PlanRequest
     from ullage._engine.steps import Steps
     from ullage._engine.stopwatch import Stopwatch
-    from ullage._engine.summarizer import Answer, Asker, SummaryRequest
+    from ullage._engine.summarizer import SummaryAnswer, SummaryCaller, SummaryRequest
     from ullage.report.reports import Report
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SummarizedPlan:
     """A plan, and the answer of the summarizer.
 
     Attributes:
@@ -32,18 +32,18 @@ class Chosen:
     """
 
     plan: Plan
-    answer: Answer | None = None
+    answer: SummaryAnswer | None = None
     tokens: tuple[int, int] | None = None
     dropped: str = ""
 
     @property
-    def said(self) -> tuple[str | None, str]:
+    def summary(self) -> tuple[str | None, str]:
         """Returns the text of the summary, and the reason if there is none."""
         if self.answer is None:
             return None, "none was asked for"
         return self.answer.text, self.answer.reason
 
-    def said_in(self, report: Report) -> Report:
+    def completed_report(self, report: Report) -> Report:
         """Returns the report of the plan, with facts that the plan does not know."""
         if self.tokens is not None:
             before, after = self.tokens
@@ -59,14 +59,16 @@ class SummarySource:
 
     Args:
         engine: Counts.
-        asker: Calls the summarizer.
+        caller: Calls the summarizer.
         stopwatch: Measures the time without the summarizer.
         policy: The settings of the engine.
     """
 
-    def __init__(self, engine: Engine, asker: Asker, stopwatch: Stopwatch, policy: Policy) -> None:
-        self._asker = asker
-        self._ahead = Ahead(engine, asker)
+    def __init__(
+        self, engine: Engine, caller: SummaryCaller, stopwatch: Stopwatch, policy: Policy
+    ) -> None:
+        self._caller = caller
+        self._background = BackgroundSummaries(engine, caller)
         self._stopwatch = stopwatch
         self._timeout = policy.summary_timeout
         self._begins_at = policy.summary_ahead if policy.summary_ahead < policy.high else None
@@ -74,37 +76,39 @@ class SummarySource:
     @property
     def unasked(self) -> str | None:
         """The reason why no plan waits for a summary; None if one is requested or required."""
-        return self._asker.unasked
+        return self._caller.unasked
 
-    def chosen(
+    def choose(
         self, plan: Plan, reading: Reading, ask: PlanRequest, *, own: list[Any] | None
-    ) -> Steps[Chosen]:
+    ) -> Steps[SummarizedPlan]:
         """Returns the plan with the answer for its summary; ``own`` is the host's list."""
         if not plan.is_pending:
-            return Chosen(plan)
+            return SummarizedPlan(plan)
         dropped = ""
-        if own is not None and (begun := self._ahead.take(own)) is not None:
-            was_done = begun.summary.done
-            yield from aside(begun.summary.wait, min(self._timeout, ask.seconds))
-            ready, dropped = yield from aside(self._ready, begun, plan, own, ask, was_done=was_done)
+        if own is not None and (pending := self._background.take(own)) is not None:
+            was_done = pending.summary.done
+            yield from aside(pending.summary.wait, min(self._timeout, ask.seconds))
+            ready, dropped = yield from aside(
+                self._ready, pending, plan, own, ask, was_done=was_done
+            )
             if ready is not None:
                 return ready
         request = yield from aside(self._request, plan, reading)
-        answer = yield from self._asker.asking(request, ask.seconds)
-        return Chosen(plan, answer, dropped=dropped)
+        answer = yield from self._caller.call(request, ask.seconds)
+        return SummarizedPlan(plan, answer, dropped=dropped)
 
     def is_near(self, messages: list[Any], report: Report) -> bool:
-        """True if the next summary should be begun now, because nothing was due."""
-        if self._begins_at is None or report.stages or not self._asker.can_ask:
+        """True if the next summary should be pending now, because nothing was due."""
+        if self._begins_at is None or report.stages or not self._caller.can_ask:
             return False
         tokens = report.tokens_after
-        if tokens <= self._begins_at * report.budget or self._ahead.has(messages):
+        if tokens <= self._begins_at * report.budget or self._background.has(messages):
             return False
-        return not self._ahead.is_fruitless(messages, tokens)
+        return not self._background.is_fruitless(messages, tokens)
 
     def leave(self, messages: list[Any], report: Report) -> None:
-        """Notes that no summary could be begun, so that it is not tried again every turn."""
-        self._ahead.leave(messages, report.tokens_after)
+        """Notes that no summary could be pending, so that it is not tried again every turn."""
+        self._background.leave(messages, report.tokens_after)
 
     def begin(
         self, messages: list[Any], plan: Plan, ask: PlanRequest, reading: Reading
@@ -113,29 +117,29 @@ class SummarySource:
         if not plan.is_pending:
             return None
         request = yield from aside(self._request, plan, reading)
-        return None if request is None else self._ahead.begin(messages, plan, ask, request)
+        return None if request is None else self._background.begin(messages, plan, ask, request)
 
     def _request(self, plan: Plan, reading: Reading) -> SummaryRequest | None:
         with self._stopwatch.running():
-            return self._asker.request(plan, reading)
+            return self._caller.request(plan, reading)
 
     def _ready(
         self,
-        begun: Begun,
+        pending: PendingSummary,
         plan: Plan,
         messages: Sequence[Any],
         ask: PlanRequest,
         *,
         was_done: bool,
-    ) -> tuple[Chosen | None, str]:
+    ) -> tuple[SummarizedPlan | None, str]:
         """Returns the summary from the background if it can be used, and the reason if not."""
-        answer = begun.summary._answer()  # noqa: SLF001
+        answer = pending.summary._answer()  # noqa: SLF001
         if answer.late and not was_done:
             # It had its time. Another call would take as long again.
             reason = "the background summary did not finish in time"
-            return Chosen(plan, self._asker.unanswered(reason)), ""
+            return SummarizedPlan(plan, self._caller.unanswered(reason)), ""
         with self._stopwatch.running():
-            done, tokens, why_not = self._ahead.finished(begun, answer, messages, ask)
+            done, tokens, why_not = self._background.finished(pending, answer, messages, ask)
         if done is None:
             return None, why_not
-        return Chosen(done, tokens=(plan.tokens_before, tokens)), ""
+        return SummarizedPlan(done, tokens=(plan.tokens_before, tokens)), ""

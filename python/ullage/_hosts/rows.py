@@ -89,7 +89,7 @@ class Reading:
 
     def __init__(self, codec: Codec, messages: Sequence[Any], known: Reading | None = None) -> None:
         self._codec = codec
-        self.opening = {"append_only": True} | _coding(codec)
+        self.opening = {"append_only": True} | _dump_and_load(codec)
         self._messages = list(messages)
         self._stamps = list(map(codec.stamp, self._messages))
         if known is None:
@@ -97,7 +97,7 @@ class Reading:
         elif self._goes_on_from(known):
             self.rows = known.rows + list(map(codec.row, self._messages[len(known.rows) :]))
         else:
-            self.rows = self._converted(known)
+            self.rows = self._convert(known)
         # Both dicts have the id of a row as the key. The second keeps its rows alive.
         self._originals = dict(zip(map(id, self.rows), self._messages, strict=True))
         self._made: dict[int, tuple[Row, Any]] = {}
@@ -112,7 +112,7 @@ class Reading:
             and self._stamps[:count] == known._stamps
         )
 
-    def _converted(self, known: Reading) -> list[Row]:
+    def _convert(self, known: Reading) -> list[Row]:
         rows = {
             id(message): (stamp, row)
             for message, stamp, row in zip(known._messages, known._stamps, known.rows, strict=True)
@@ -156,13 +156,13 @@ class PlainReading(Reading):
 
     def __init__(self, codec: StateCodec | None, messages: Sequence[Any], _: object = None) -> None:
         self.rows = list(messages)
-        self.opening = {"append_only": False} | _coding(codec)
+        self.opening = {"append_only": False} | _dump_and_load(codec)
 
     def messages(self, rows: Sequence[Any]) -> list[Any]:
         """The messages of a request."""
         return list(rows)
 
 
-def _coding(codec: Any) -> dict[str, Any]:
+def _dump_and_load(codec: Any) -> dict[str, Any]:
     """How messages that hold objects of the host become a state."""
     return {"dump": getattr(codec, "dump", None), "load": getattr(codec, "load", None)}

@@ -60,7 +60,7 @@ def _block(content: Content) -> dict[str, Any]:
         return {**call, "input": content.parse_arguments() or {}, HOST: content}
     if kind == "function_result":
         result = {"type": "tool_result", "tool_use_id": content.call_id}
-        return {**result, "content": _returned(content), HOST: content}
+        return {**result, "content": _result_text(content), HOST: content}
     if kind == "text_reasoning":
         # Encrypted reasoning stays with the call behind it, as signed thinking does.
         signature = content.protected_data or content.id or ""
@@ -83,7 +83,7 @@ def _content(block: dict[str, Any]) -> Content:
         )
     if kind == "tool_result":
         text = text_of(block.get("content"))
-        if own is not None and _returned(own) == text:
+        if own is not None and _result_text(own) == text:
             return own
         return Content.from_function_result(block["tool_use_id"], result=text)
     if own is None or (kind == "text" and block["text"] != _said(own)):
@@ -98,6 +98,6 @@ def _said(content: Content) -> str:
     return json.dumps(content.to_dict(), default=str, sort_keys=True)
 
 
-def _returned(content: Content) -> str:
+def _result_text(content: Content) -> str:
     result = content.result
     return result if isinstance(result, str) else json.dumps(result, default=str)

@@ -54,7 +54,7 @@ class EngineStrategy:
         for message in shown:
             if id(message) not in known:
                 message.additional_properties = {_MADE: True}
-        messages[:] = _merged(own, shown, known)
+        messages[:] = _merge(own, shown, known)
         return _request(messages) != before
 
 
@@ -82,7 +82,7 @@ def _request(messages: list[Message]) -> list[Any]:
     ]
 
 
-def _merged(own: list[Any], shown: list[Any], known: set[int]) -> list[Any]:
+def _merge(own: list[Any], shown: list[Any], known: set[int]) -> list[Any]:
     """All messages, and those that were made, each before the first one that is shown after it."""
     places = {id(message): place for place, message in enumerate(own)}
     merged: list[Any] = []

@@ -166,7 +166,7 @@ async def _custom(function: Compaction, messages: list[Any], target: int) -> lis
         logger.warning("the user's compaction failed; the engine compacts instead", exc_info=True)
         return None
     try:
-        return _repaired(_with_system(left, messages))
+        return _repair_words(_with_system(left, messages))
     except MessageError as error:
         logger.warning("error=<%s> | the user's compaction is of no use; the engine's is", error)
         return None
@@ -186,7 +186,7 @@ def _with_system(left: Any, messages: list[Any]) -> list[Any]:
     return [*missing, *left]
 
 
-def _repaired(messages: list[Any]) -> list[Any]:
+def _repair_words(messages: list[Any]) -> list[Any]:
     """The messages, where they are words alone as the strictest provider takes them.
 
     Words do not tell their format, and what comes next may be of any. What tells its format is

@@ -59,7 +59,7 @@ class ContextFile:
         Raises:
             StoreError: If it cannot be opened, or is open elsewhere.
         """
-        transcript = self._transcript = self._opened()
+        transcript = self._transcript = self._open_transcript()
         if transcript.recovered:
             path, recovered = self.path, transcript.recovered
             logger.warning("path=<%s>, recovered=<%s> | the log is damaged", path, recovered)
@@ -99,7 +99,7 @@ class ContextFile:
             try:
                 new.replace(self.path)
             finally:
-                self._transcript = self._opened()
+                self._transcript = self._open_transcript()
         except OSError as error:
             raise StoreError(f"{self.path} cannot be replaced: {error}") from error
         finally:
@@ -154,5 +154,5 @@ class ContextFile:
             raise StoreError(f"{self.path} was closed")
         return self._transcript
 
-    def _opened(self) -> Transcript:
+    def _open_transcript(self) -> Transcript:
         return Transcript(self.path, fsync=self._fsync, lock=self._lock)

@@ -58,7 +58,7 @@ def stats_of(
         "target_tokens": int(budget * settings.target_usage),
         "protected_recent": settings.protected_recent,
         "protected_tool_results": settings.protected_tool_results,
-        "affected": [*_named("removed", removed), *_named("shortened", shortened)],
+        "affected": [*_ranges("removed", removed), *_ranges("shortened", shortened)],
     }
 
 
@@ -103,7 +103,7 @@ def _removing_level(removed: list[int], messages: int, recent: float) -> int:
     return next(level for share, level in _REMOVING if spared >= int(share * recent * messages))
 
 
-def _named(what: str, indices: list[int]) -> list[str]:
+def _ranges(what: str, indices: list[int]) -> list[str]:
     """Indices as ranges: what happened to message 3, or to the messages 4 to 19."""
     ranges: list[list[int]] = []
     for index in indices:

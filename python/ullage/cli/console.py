@@ -74,7 +74,7 @@ def table(
         room = max(_LEAST_WORD, (shutil.get_terminal_size().columns - figures) // max(left, 1))
         widths[:left] = [min(width, room) for width in widths[:left]]
     for row in cells:
-        pieces = [_folded(cell, width) for cell, width in zip(row, widths, strict=True)]
+        pieces = [_fold(cell, width) for cell, width in zip(row, widths, strict=True)]
         for line in itertools.zip_longest(*pieces, fillvalue=""):
             padded = [
                 piece + " " * (width - _width(piece)) if number < left else piece.rjust(width)
@@ -90,7 +90,7 @@ def _width(text: str) -> int:
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
-def _folded(text: str, width: int) -> list[str]:
+def _fold(text: str, width: int) -> list[str]:
     """Returns the text in pieces of at most ``width`` columns."""
     pieces, room = [""], width
     for character in text:

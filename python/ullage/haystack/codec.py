@@ -56,11 +56,11 @@ class MessageCodec:
 
     def dump(self, row: Row) -> Row:
         """A row as JSON-like data, without what the engine has taken out of its contents."""
-        return with_parts(row, lambda block: _dumped(_content(block)))
+        return with_parts(row, lambda block: _dump(_content(block)))
 
     def load(self, row: Row) -> Row:
         """A row of such data."""
-        return with_parts(row, lambda block: _loaded(block[HOST]))
+        return with_parts(row, lambda block: _load(block[HOST]))
 
 
 def is_system(message: ChatMessage) -> bool:
@@ -68,13 +68,13 @@ def is_system(message: ChatMessage) -> bool:
     return bool(message.is_from(ChatRole.SYSTEM))
 
 
-def _dumped(content: Any) -> dict[str, Any]:
+def _dump(content: Any) -> dict[str, Any]:
     role = ChatRole.TOOL if isinstance(content, ToolCallResult) else ChatRole.ASSISTANT
     dumped: dict[str, Any] = ChatMessage(_role=role, _content=[content]).to_dict()
     return dumped
 
 
-def _loaded(dumped: dict[str, Any]) -> Any:
+def _load(dumped: dict[str, Any]) -> Any:
     (content,) = ChatMessage.from_dict(dumped)._content  # noqa: SLF001 - see `stamp`
     return content
 
@@ -90,7 +90,7 @@ def _block(content: Any) -> dict[str, Any]:
         return {**call, "input": content.arguments, HOST: content}
     if isinstance(content, ToolCallResult):
         result = {"type": "tool_result", "tool_use_id": _call_id(content.origin)}
-        return {**result, "content": _returned(content.result), HOST: content}
+        return {**result, "content": _result_text(content.result), HOST: content}
     if isinstance(content, ReasoningContent):
         # Providers know reasoning by what is in `extra`, and want it before the call behind it.
         signature = json.dumps(content.extra, sort_keys=True, default=str) if content.extra else ""
@@ -113,7 +113,7 @@ def _content(block: dict[str, Any]) -> Any:
         return own if own.arguments == block["input"] else replace(own, arguments=block["input"])
     if kind == "tool_result":
         content = block.get("content")
-        if own is not None and _returned(own.result) == content:
+        if own is not None and _result_text(own.result) == content:
             return own
         origin = ToolCall("tool", {}, id=block["tool_use_id"]) if own is None else own.origin
         result = content if isinstance(content, str) else list(map(_content, content or ()))
@@ -123,5 +123,5 @@ def _content(block: dict[str, Any]) -> Any:
     return own
 
 
-def _returned(result: str | Sequence[Any]) -> str | list[dict[str, Any]]:
+def _result_text(result: str | Sequence[Any]) -> str | list[dict[str, Any]]:
     return result if isinstance(result, str) else list(map(_block, result))

@@ -50,13 +50,13 @@ class EngineCompactor:
 
         Where the target cannot be reached, it returns as little as can be.
         """
-        return run(self._compacted(messages, target_tokens, token_counter))
+        return run(self._compact_steps(messages, target_tokens, token_counter))
 
     async def compact_async(
         self, messages: list[ChatMessage], target_tokens: int, token_counter: TokenCounter
     ) -> list[ChatMessage] | None:
         """Does the same in an event loop."""
-        return await arun(self._compacted(messages, target_tokens, token_counter))
+        return await arun(self._compact_steps(messages, target_tokens, token_counter))
 
     def to_dict(self) -> dict[str, Any]:
         """An engine cannot be written down.
@@ -66,7 +66,7 @@ class EngineCompactor:
         """
         raise TypeError("EngineCompactor cannot be serialized; add the hook to the loaded agent")
 
-    def _compacted(
+    def _compact_steps(
         self, messages: list[ChatMessage], target: int, counter: TokenCounter
     ) -> Steps[list[ChatMessage] | None]:
         prompt, history = split(messages, is_system)

@@ -111,8 +111,8 @@ def _block(block: Any) -> dict[str, Any]:
         return {"type": "image_url", "image_url": {"url": _address(block)}, HOST: block}
     if kind == "reasoning":
         # OpenAI refuses a call without the reasoning before it, as Anthropic does signed thinking.
-        return {"type": "reasoning.encrypted", "data": _rendered(block), HOST: block}
-    return {"type": "text", "text": _rendered(block), HOST: block}
+        return {"type": "reasoning.encrypted", "data": _render(block), HOST: block}
+    return {"type": "text", "text": _render(block), HOST: block}
 
 
 def _block_of_langchain(block: dict[str, Any]) -> Any:
@@ -120,7 +120,7 @@ def _block_of_langchain(block: dict[str, Any]) -> Any:
     own = block.get(HOST)
     if own is None:
         return block
-    if block["type"] == "text" and block["text"] != _rendered(own):
+    if block["type"] == "text" and block["text"] != _render(own):
         return {"type": "text", "text": block["text"]}
     return own
 
@@ -136,5 +136,5 @@ def _address(block: dict[str, Any]) -> str:
     return f"data:{kind};base64,{data}"
 
 
-def _rendered(block: dict[str, Any]) -> str:
+def _render(block: dict[str, Any]) -> str:
     return json.dumps(block, default=str, sort_keys=True)

@@ -132,7 +132,7 @@ class ModelCatalog:
             given = _given("default", default)
             if "window" not in given:
                 raise PolicyError('default: it has no "window"')
-            self._default = _merged(given, self._default._replace(max_output=None))
+            self._default = _merge(given, self._default._replace(max_output=None))
         self._tables: list[tuple[Source, Table[Figures]]] = []
         self._prices: list[Table[Prices]] = []
         if models_dev is not None:
@@ -190,7 +190,7 @@ class ModelCatalog:
         figures, source = self._figures(model)
         override = self._override(model)
         if override is not None:
-            figures, source = _merged(override, figures), "override"
+            figures, source = _merge(override, figures), "override"
         if source == "default":
             logger.warning("model=<%s>, window=<%d> | unknown model", model, figures.window)
             warn(self._unknown(model, figures.window))
@@ -244,7 +244,7 @@ def _given(name: str, value: Any) -> dict[str, int]:
     return checked
 
 
-def _merged(given: Mapping[str, int], below: Figures) -> Figures:
+def _merge(given: Mapping[str, int], below: Figures) -> Figures:
     """Returns the given figures, and the rest from the source below."""
     window = given.get("window", below.window)
     most_input = given.get("max_input", window if "window" in given else below.max_input)

@@ -133,7 +133,7 @@ class Pieces:
         if len(text) > self._room:
             return '<p class="dim">Left out, as the pieces above fill the page.</p>'
         self._room -= len(text)
-        return _unfolded(text)
+        return _unfold(text)
 
     def _piece(self, reference: str) -> str:
         size, original = self._original(reference)
@@ -164,14 +164,14 @@ class Pieces:
             return '<p class="dim">Not text.</p>'
         if len(content) <= min(MOST_OF_A_PIECE, self._room):
             self._room -= len(content)
-            return _unfolded(text)
+            return _unfold(text)
         why = (
             f"larger than {MOST_OF_A_PIECE:,} bytes, the limit for a piece on this page"
             if len(content) > MOST_OF_A_PIECE
             else f"left out, because the pieces above take {MOST_OF_ALL:,} bytes, the limit"
         )
         beginning = text[: min(_BEGINNING, len(text))]
-        return f'<p class="dim">Its beginning; the whole is {why}.</p>{_unfolded(beginning)}'
+        return f'<p class="dim">Its beginning; the whole is {why}.</p>{_unfold(beginning)}'
 
     def _place(self, reference: str) -> str:
         """Returns the place of the content, with a link if the page can have one."""
@@ -220,6 +220,6 @@ def _about(content: bytes) -> str:
     return f"{size}: {safe(words)}…" if words else size
 
 
-def _unfolded(text: str) -> str:
+def _unfold(text: str) -> str:
     # A parser of HTML drops a first line that is empty, so there is one more.
     return f'<pre tabindex="0">\n{safe(text)}</pre>'

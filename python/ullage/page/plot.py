@@ -85,7 +85,7 @@ class Plot:
             f'<text x="100%" y="100%" dy="18" text-anchor="end">{self.requests:,}</text>'
         )
         stretched = f"{_STRETCHED}{lines}</svg>"
-        about = [*self._across(), stretched, *self._limit(), *self._ends(), *self._marked()]
+        about = [*self._across(), stretched, *self._limit(), *self._ends(), *self._marks()]
         return "".join([*about, scale])
 
     def _x(self, request: int) -> float:
@@ -108,7 +108,7 @@ class Plot:
         points = [
             # The drawing clips values above the upper edge.
             (self._x(request) * _WIDE, (1 - value / self.top) * _HIGH)
-            for request, value in _thinned(line.values)
+            for request, value in _thin(line.values)
         ]
         if not points:
             return ""
@@ -138,7 +138,7 @@ class Plot:
             if line.is_cut_short and line.values
         ]
 
-    def _marked(self) -> list[str]:
+    def _marks(self) -> list[str]:
         every = -(-len(self.marks) // _MARKS) or 1
         return [
             f'<circle class="mark" cx="{self._x(request):.2%}"'
@@ -181,7 +181,7 @@ def _means(values: Sequence[float], every: int) -> list[float]:
     return [sum(group) / len(group) for group in groups]
 
 
-def _thinned(values: Sequence[float]) -> list[tuple[int, float]]:
+def _thin(values: Sequence[float]) -> list[tuple[int, float]]:
     """Returns the values with their indices; of many, the extremes of each stretch."""
     places = list(enumerate(values))
     if len(places) <= _PLACES:

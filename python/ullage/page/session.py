@@ -74,7 +74,7 @@ def _body(
         yield from cache_figure(line)
         yield from cost_figure(line, money)
         yield from _all_figures(line, money)
-    yield from _removed(line, money[1], pieces)
+    yield from _removals(line, money[1], pieces)
 
 
 def _figures(recorder: Recorder, line: Timeline, money: Money) -> Iterator[tuple[str, str, str]]:
@@ -137,7 +137,7 @@ def _all_figures(line: Timeline, money: Money) -> Iterator[str]:
     yield "</details>"
 
 
-def _removed(line: Timeline, economics: Economics, pieces: Pieces) -> Iterator[str]:
+def _removals(line: Timeline, economics: Economics, pieces: Pieces) -> Iterator[str]:
     yield '<h2 id="removed">What was removed, and what the model sees instead</h2>'
     yield (
         '<p class="dim">Each piece unfolds to the original and to the text that took its place.'
@@ -149,7 +149,7 @@ def _removed(line: Timeline, economics: Economics, pieces: Pieces) -> Iterator[s
         if not isinstance(done, Report):
             yield f"<p>No compaction could be made: {safe(done.why)}</p>"
             continue
-        yield f"<p>{safe(_described(done, economics))}</p>"
+        yield f"<p>{safe(_describe(done, economics))}</p>"
         if done.warnings:
             items = "".join(f"<li>{safe(warning)}</li>" for warning in done.warnings)
             yield f'<ul class="warnings">{items}</ul>'
@@ -172,7 +172,7 @@ def _removed(line: Timeline, economics: Economics, pieces: Pieces) -> Iterator[s
         yield "<p>Nothing.</p>"
 
 
-def _described(report: Report, economics: Economics) -> str:
+def _describe(report: Report, economics: Economics) -> str:
     """Describes a compaction."""
     unchanged = report.tokens_after - report.rewritten
     cost = economics.of_tokens(report.tokens_before, report.tokens_after, max(0, unchanged))

@@ -96,7 +96,7 @@ class MessageCodec:
     def _result(self, call: str, content: str, own: Any) -> Any:
         if own is None:
             return ToolReturnPart(self._names.get(call, "tool"), content, call)
-        if content == _returned(own):
+        if content == _result_text(own):
             return own
         if isinstance(own, ToolReturnPart):
             return replace(own, content=content)
@@ -106,19 +106,19 @@ class MessageCodec:
     def dump(self, row: Row) -> Row:
         """A row as JSON-like data, without what the engine has taken out of its parts."""
         text = TextPart if row["role"] == "assistant" else UserPromptPart
-        return with_parts(row, lambda block: _dumped(self._part(block, text)))
+        return with_parts(row, lambda block: _dump(self._part(block, text)))
 
     def load(self, row: Row) -> Row:
         """A row of such data."""
-        return with_parts(row, lambda block: _loaded(block[HOST]))
+        return with_parts(row, lambda block: _load(block[HOST]))
 
 
-def _dumped(part: Any) -> Any:
+def _dump(part: Any) -> Any:
     message: Any = ModelResponse if part.part_kind in _OF_RESPONSES else ModelRequest
     return ModelMessagesTypeAdapter.dump_python([message(parts=[part])], mode="json")
 
 
-def _loaded(dumped: Any) -> Any:
+def _load(dumped: Any) -> Any:
     (message,) = ModelMessagesTypeAdapter.validate_python(dumped)
     return message.parts[0]
 
@@ -133,7 +133,7 @@ def _blocks(part: Any) -> Iterator[dict[str, Any]]:
         yield {**call, "input": part.args_as_dict(), HOST: part}
     elif part.part_kind in _RESULTS and part.tool_name:
         result = {"type": "tool_result", "tool_use_id": part.tool_call_id}
-        yield {**result, "content": _returned(part), HOST: part}
+        yield {**result, "content": _result_text(part), HOST: part}
     elif isinstance(part, ThinkingPart) and part.id == "redacted_thinking":
         yield {"type": "redacted_thinking", "data": part.signature or "", HOST: part}
     elif isinstance(part, ThinkingPart):
@@ -171,9 +171,9 @@ def _said(part: Any) -> str:
         return _word(part.content[0])
     if part.part_kind == _RETRY:
         return str(part.model_response())
-    (dumped,) = _dumped(part)
+    (dumped,) = _dump(part)
     return json.dumps(dumped["parts"][0], sort_keys=True)
 
 
-def _returned(part: Any) -> str:
+def _result_text(part: Any) -> str:
     return str(part.model_response() if part.part_kind == _RETRY else part.model_response_str())

@@ -142,7 +142,8 @@ def _at(
                 _baseline(history, needs, counter, baseline, nothing) for baseline in BASELINES
             ]
         found += [
-            _compacted(history, needs, counter, setting, nothing) for setting in sweep.settings
+            _compact_history(history, needs, counter, setting, nothing)
+            for setting in sweep.settings
         ]
     return found
 
@@ -159,7 +160,7 @@ def _baseline(
     )
 
 
-def _compacted(
+def _compact_history(
     history: list[Any], needs: Needs, counter: TokenCounter, setting: Setting, nothing: Cut
 ) -> Cut:
     """Returns the part of a history that a policy leaves."""
@@ -177,12 +178,12 @@ def _compacted(
         # Counted again, to check the report.
         tokens_after=counter.count_messages(left),
         violations=len(validate(left)),
-        retention=Retention.read(needs.kept_in(left, _stored(left, store))),
+        retention=Retention.read(needs.kept_in(left, _stored_contents(left, store))),
         seconds=report.elapsed,
     )
 
 
-def _stored(context: list[Any], store: MemoryStore) -> list[bytes]:
+def _stored_contents(context: list[Any], store: MemoryStore) -> list[bytes]:
     """Returns stored content that the context refers to, and content that this refers to."""
     contents: dict[str, bytes] = {}
     wanted = references_in(context)

@@ -74,7 +74,7 @@ def _bar(name: str, share: float | None, cuts: Iterable[Cut]) -> str:
     spread = [cut.retention.share(name) for cut in cuts]
     # A context may mislead a prediction, or help more than the whole history does.
     dots = [min(1.0, max(0.0, kept)) for kept in spread if kept is not None]
-    return bar(name, name, min(1.0, max(0.0, share or 0)), _shown(share), dots)
+    return bar(name, name, min(1.0, max(0.0, share or 0)), _percent(share), dots)
 
 
 def _costs(rows: Iterable[Row]) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _all(rows: Iterable[Row]) -> Iterator[str]:
             percent(row.share),
             str(row.cuts),
             str(row.failed),
-            *(_shown(row.retention.share(name)) for name in (*_MEASURES, "recoverable")),
+            *(_percent(row.retention.share(name)) for name in (*_MEASURES, "recoverable")),
             percent(row.used),
             f"{row.overshoot:,}",
             str(row.violations),
@@ -111,5 +111,5 @@ def _all(rows: Iterable[Row]) -> Iterator[str]:
     yield from table("Policies at each budget", heads, cells)
 
 
-def _shown(share: float | None) -> str:
+def _percent(share: float | None) -> str:
     return "-" if share is None else percent(share)

@@ -248,7 +248,7 @@ class Replay:
             if (cut.context, cut.share, cut.policy) == (row.context, row.share, row.policy):
                 sums[cut.session] = sums.get(cut.session, Retention()) + cut.retention
         shares = [retention.counts(name) for retention in sums.values()]
-        return _bootstrapped(shares)
+        return _bootstrap(shares)
 
     def cost(self, policy: str) -> float | None:
         """Returns the cost of all sessions under a policy, relative to histories that only grow."""
@@ -278,7 +278,7 @@ class Replay:
         )
 
 
-def _bootstrapped(shares: Sequence[Share]) -> tuple[float, float] | None:
+def _bootstrap(shares: Sequence[Share]) -> tuple[float, float] | None:
     # The same figures give the same interval.
     draw = random.Random(len(shares))  # noqa: S311
     samples = (

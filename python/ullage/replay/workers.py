@@ -162,7 +162,7 @@ class _Worker(threading.Thread):
                     number = self._waiting.popleft()
                 except IndexError:
                     break  # Another worker was faster.
-                self._done.put((number, self._measured(self._parts[number])))
+                self._done.put((number, self._measure(self._parts[number])))
         except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
             self._done.put(error)
         finally:
@@ -175,12 +175,12 @@ class _Worker(threading.Thread):
             self._process.kill()
         self.join()
 
-    def _measured(self, part: SessionPart) -> PartMeasured:
+    def _measure(self, part: SessionPart) -> PartMeasured:
         for _ in range(_TRIES):
             process = self._process or self._new_process()
             try:
                 _send(process.stdin, part)
-                outcome = _received(process.stdout)
+                outcome = _receive(process.stdout)
             except (OSError, EOFError):
                 self._end()
                 if self._is_over:
@@ -238,7 +238,7 @@ def _send(stream: BinaryIO | Any, value: Any) -> None:
     stream.flush()
 
 
-def _received(stream: BinaryIO | Any) -> Any:
+def _receive(stream: BinaryIO | Any) -> Any:
     """Returns the next value from the process at the other end.
 
     Raises:
@@ -266,9 +266,9 @@ def serve() -> None:
     # Printed text goes to stderr, because stdout carries the results.
     os.dup2(2, 1)
     try:
-        sweep = _received(source)
+        sweep = _receive(source)
         while True:
-            part = _received(source)
+            part = _receive(source)
             try:
                 outcome: Any = measure_part(part, sweep)
             except Exception:  # noqa: BLE001 - the parent raises it

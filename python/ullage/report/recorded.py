@@ -177,12 +177,14 @@ def changes_of(plan: Plan, *, texts: bool = False) -> Changes:
         texts: True to include the text that the model sees instead.
     """
     edits = plan.edits
-    kept = sorted(range(len(edits)), key=lambda at: _saved(edits[at]), reverse=True)[:MOST_CHANGES]
+    kept = sorted(range(len(edits)), key=lambda at: _savings(edits[at]), reverse=True)[
+        :MOST_CHANGES
+    ]
     changes = [_change(edits[at], texts=texts) for at in sorted(kept)]
     return Changes(changes, len(edits) - len(kept))
 
 
-def _saved(edit: dict[str, Any]) -> int:
+def _savings(edit: dict[str, Any]) -> int:
     saved: int = edit["tokens_before"] - edit["tokens_after"]
     return saved
 

@@ -170,7 +170,7 @@ class Recorder:
             MessageError: If the messages cannot be read.
         """
         with self._lock:
-            tokens, kept, is_first = self._counted(messages)
+            tokens, kept, is_first = self._count(messages)
             prompt = tokens if reported_tokens is None else reported_tokens
             if cached_tokens is None:
                 # From the second request on, the system prompt and the tools are read from the
@@ -195,7 +195,7 @@ class Recorder:
 
         return session_page(self, economics=economics, store=store, folder=folder, beside=beside)
 
-    def _counted(self, messages: Sequence[Any]) -> tuple[int, int, bool]:
+    def _count(self, messages: Sequence[Any]) -> tuple[int, int, bool]:
         """Returns the tokens of the messages, those unchanged, and True for the first request."""
         if self._cache is None:
             self._cache = PromptCache(self._counter, format=self._format)

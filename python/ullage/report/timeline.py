@@ -85,7 +85,7 @@ class Timeline:
                     found._did(name, stage)
         return found
 
-    def _saved(self, saved: int, shrunk: int, report: Report) -> int:
+    def _savings(self, saved: int, shrunk: int, report: Report) -> int:
         """Returns the tokens that all compactions saved.
 
         A host may compact a view of its whole history each time. Then the last compaction saved

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ullage._engine.reasons import said
+from ullage._engine.reasons import error_line
 from ullage.sessions.file import UnreadableSessionError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def objects_in(url: str) -> Iterator[tuple[str, int]]:
             for one in found:
                 yield f"{bucket}/{one['path']}", one["size"]
     except Exception as error:
-        raise UnreadableSessionError(url, said(error)) from error
+        raise UnreadableSessionError(url, error_line(error)) from error
 
 
 def opened(url: str) -> IO[bytes]:
@@ -64,7 +64,9 @@ def opened(url: str) -> IO[bytes]:
             content.write(chunk)
     except Exception as error:
         content.close()
-        reason = "there is no such object" if isinstance(error, FileNotFoundError) else said(error)
+        reason = (
+            "there is no such object" if isinstance(error, FileNotFoundError) else error_line(error)
+        )
         raise UnreadableSessionError(url, reason) from error
     content.seek(0)
     return content

@@ -97,12 +97,12 @@ def sessions_in(part: SessionPart, on_unreadable: OnUnreadable | None = None) ->
         yield from read_session_file(part.file, on_unreadable).sessions
         return
     problems = Problems(part.file, on_unreadable)
-    with _opened(part.file) as stream:
+    with _open(part.file) as stream:
         if part.line is not None:
             for number, messages in _conversations(part, stream, problems):
                 yield Session(f"{part.file}:{number}", messages)
         elif _has_conversations_on_lines(part.file, stream):
-            yield from _named(part, stream, problems)
+            yield from _name_sessions(part, stream, problems)
         else:
             yield from session_file_of(part.file, stream.read(), on_unreadable).sessions
 
@@ -112,7 +112,7 @@ def _parts_of(file: Path) -> Iterator[SessionPart]:
     if size <= _RANGE or file.suffix.lower() in ENDINGS or not _is_on_lines(str(file)):
         yield SessionPart(str(file), size)
         return
-    with _opened(str(file)) as stream:
+    with _open(str(file)) as stream:
         start, line = 0, 1
         while block := stream.read(_RANGE):
             rest = b"" if block.endswith(b"\n") else stream.readline()
@@ -122,7 +122,7 @@ def _parts_of(file: Path) -> Iterator[SessionPart]:
             start, line = start + length, line + block.count(b"\n") + rest.count(b"\n")
 
 
-def _opened(file: str) -> IO[bytes]:
+def _open(file: str) -> IO[bytes]:
     if buckets.is_url(file):
         return buckets.opened(file)
     try:
@@ -133,7 +133,7 @@ def _opened(file: str) -> IO[bytes]:
 
 def _is_on_lines(file: str) -> bool:
     try:
-        with _opened(file) as stream:
+        with _open(file) as stream:
             return _has_conversations_on_lines(file, stream)
     except UnreadableSessionError:
         return False  # Said again where it is read.
@@ -150,7 +150,7 @@ def _has_conversations_on_lines(file: str, stream: IO[bytes]) -> bool:
     return bool(found) and all(map(is_conversation, found))
 
 
-def _named(part: SessionPart, stream: IO[bytes], problems: Problems) -> Iterator[Session]:
+def _name_sessions(part: SessionPart, stream: IO[bytes], problems: Problems) -> Iterator[Session]:
     """The sessions of a file; a single one has its name."""
     first: Session | None = None
     is_single = True

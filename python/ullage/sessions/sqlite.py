@@ -78,7 +78,9 @@ def _conversations(
     connection: sqlite3.Connection, problems: Problems
 ) -> tuple[str, list[tuple[str, list[Any]]]]:
     for table in _tables(connection):
-        columns = {row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")}
+        columns = {
+            row[1] for row in connection.execute(f"PRAGMA table_info({_quote_identifier(table)})")
+        }
         for kind, wanted, read in (
             (_LANGGRAPH, _OF_LANGGRAPH, _threads),
             (_AGENTS, _OF_AGENTS, _sessions),
@@ -119,7 +121,7 @@ def _threads(
     """Yields the threads with their last checkpoints. Ids of checkpoints grow with time."""
     rows = connection.execute(
         f"SELECT thread_id, checkpoint_ns, type, checkpoint, MAX(checkpoint_id)"  # noqa: S608
-        f" FROM {_quoted(table)} GROUP BY thread_id, checkpoint_ns"
+        f" FROM {_quote_identifier(table)} GROUP BY thread_id, checkpoint_ns"
         " ORDER BY thread_id, checkpoint_ns"
     )
     for thread, namespace, kind, checkpoint, _ in rows:
@@ -159,7 +161,7 @@ def _sessions(
 ) -> Iterator[tuple[str, Callable[[], list[Any]]]]:
     """Yields the sessions with their items, in the form of the Responses API."""
     rows = connection.execute(
-        f"SELECT session_id, message_data FROM {_quoted(table)} ORDER BY id"  # noqa: S608
+        f"SELECT session_id, message_data FROM {_quote_identifier(table)} ORDER BY id"  # noqa: S608
     )
     found: dict[str, list[Any]] = {}
     for session, data in rows:
@@ -175,5 +177,5 @@ def _items(rows: list[Any]) -> list[Any]:
         raise ValueError(f"one of its items is not valid JSON: {error}") from error
 
 
-def _quoted(name: str) -> str:
+def _quote_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

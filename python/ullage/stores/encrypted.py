@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import _core
 from ullage._core import RETRIEVAL_LIMIT, ReferenceTakenError, StoreError
-from ullage._engine.reasons import said
+from ullage._engine.reasons import error_line
 from ullage.stores.retrieval import discard
 from ullage.stores.shared import Cell
 
@@ -58,7 +58,7 @@ class EncryptedStore:
             ReferenceTakenError: If other content has that reference.
             StoreError: If the content cannot be encrypted or kept.
         """
-        sealed = self._sealed(content, reference)
+        sealed = self._seal(content, reference)
         try:
             return str(self._now(self._store.put(sealed, reference=reference, tool=tool)))
         except ReferenceTakenError:
@@ -125,7 +125,7 @@ class EncryptedStore:
 
     def write_cell(self, name: str, content: bytes, version: str | None) -> str | None:
         """Changes a cell if it still has this version; see :class:`SharedStore`."""
-        written = self._of_cells("write_cell", name, self._sealed(content, name), version)
+        written = self._of_cells("write_cell", name, self._seal(content, name), version)
         return None if written is None else str(written)
 
     def _named_in(self, reference: str) -> builtins.list[str]:
@@ -139,18 +139,21 @@ class EncryptedStore:
             self._named[reference] = _core.references_in(content.decode("utf-8", "replace"))
         return self._named[reference]
 
-    def _sealed(self, content: bytes, name: str) -> bytes:
+    def _seal(self, content: bytes, name: str) -> bytes:
         try:
             return bytes(self._encrypt(bytes(content)))
         except Exception as error:
-            raise StoreError(f"{name} could not be encrypted: {said(error, content)}") from error
+            raise StoreError(
+                f"{name} could not be encrypted: {error_line(error, content)}"
+            ) from error
 
     def _opened(self, sealed: Any, name: str) -> bytes:
         try:
             return bytes(self._decrypt(bytes(sealed)))
         except Exception as error:
             raise StoreError(
-                f"{name} could not be decrypted: {said(error)}; use the key that it was stored with"
+                f"{name} could not be decrypted: {error_line(error)};"
+                " use the key that it was stored with"
             ) from error
 
     def _of_cells(self, method: str, *args: Any) -> Any:

@@ -127,12 +127,12 @@ class ObjectStore(SharedStore):
 
     def _remove(self, reference: str) -> bool:
         path = self._path(reference)
-        if self._written(path) is None:
+        if self._modified_at(path) is None:
             return False
         obstore.delete(self._bucket, path)
         return True
 
-    def _written(self, path: str) -> datetime | None:
+    def _modified_at(self, path: str) -> datetime | None:
         """Returns the time when an object was written, or None if there is no such object."""
         try:
             return obstore.head(self._bucket, path)["last_modified"]
@@ -153,7 +153,7 @@ class ObjectStore(SharedStore):
             found = [*self._objects(kind)]
             for path in (one["path"] for one in found if one["last_modified"] < oldest):
                 # Checked again, because another worker may have written it meanwhile.
-                written = self._written(path)
+                written = self._modified_at(path)
                 if written is not None and written < oldest:
                     obstore.delete(self._bucket, path)
                     if kind == "artifacts":

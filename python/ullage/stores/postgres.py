@@ -79,7 +79,7 @@ class PostgresStore(SharedStore):
         self._session = "" if session is None else f":{session}"
         # True once the tables are known to exist.
         self._is_made = False
-        self._pool = PerProcess(self._pooled)
+        self._pool = PerProcess(self._connection_pool)
 
     def close(self) -> None:  # noqa: D102 - the base says it
         pool = self._pool.drop()
@@ -90,7 +90,7 @@ class PostgresStore(SharedStore):
         known = conninfo.conninfo_to_dict(self._conninfo)
         return f"{known.get('host', 'localhost')}/{known.get('dbname', '')}"
 
-    def _pooled(self) -> ConnectionPool[psycopg.Connection[Any]]:
+    def _connection_pool(self) -> ConnectionPool[psycopg.Connection[Any]]:
         return ConnectionPool(
             self._conninfo,
             min_size=0,

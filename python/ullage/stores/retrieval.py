@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ullage import _core
 from ullage._core import StoreError
 from ullage._engine.calling import in_pool
-from ullage._engine.reasons import said
+from ullage._engine.reasons import error_line
 from ullage._engine.steps import Step, arun, aside, run
 from ullage._engine.wording import type_of
 
@@ -149,13 +149,13 @@ def searching(
     """:func:`search` as steps."""
     _require_store(store)
     if hasattr(store, "search"):
-        return str((yield _calling(store, "search", pattern, context=context, limit=limit)))
+        return str((yield _call(store, "search", pattern, context=context, limit=limit)))
     found = _core.Search(pattern, context=context, limit=limit)
-    for reference in (yield _calling(_listing(store), "list")):
+    for reference in (yield _call(_listing(store), "list")):
         content = None
         # Deleted since it was listed, or unreadable. The rest is still useful.
         with suppress(Exception):
-            content = yield _calling(store, "get", reference)
+            content = yield _call(store, "get", reference)
         if content is not None:
             yield from aside(found.look, reference, _as_bytes(store, content))
     return found.report()
@@ -169,7 +169,7 @@ def content_of(store: Store, reference: str) -> Steps[bytes]:
     """
     _require_store(store)
     try:
-        content = yield _calling(store, "get", reference)
+        content = yield _call(store, "get", reference)
     except StoreError:
         raise
     except Exception as error:
@@ -194,10 +194,10 @@ def _place(store: Any, reference: str) -> str | None:
     return None if path is None or inspect.isawaitable(path) else str(path)
 
 
-def _calling(store: Any, name: str, *args: Any, **more: Any) -> Step:
+def _call(store: Any, name: str, *args: Any, **more: Any) -> Step:
     """Returns the step that calls a method of a store."""
     return Step(
-        partial(_now, store, name, *args, **more), partial(_awaited, store, name, *args, **more)
+        partial(_now, store, name, *args, **more), partial(_await, store, name, *args, **more)
     )
 
 
@@ -209,7 +209,7 @@ def _now(store: Any, name: str, *args: Any, **more: Any) -> Any:
     return returned
 
 
-async def _awaited(store: Any, name: str, *args: Any, **more: Any) -> Any:
+async def _await(store: Any, name: str, *args: Any, **more: Any) -> Any:
     # In a thread, because most stores read from a disk. A coroutine is only created there.
     returned = await in_pool(partial(getattr(store, name), *args, **more))
     return await returned if inspect.isawaitable(returned) else returned
@@ -223,7 +223,7 @@ def _listing(store: Any) -> Any:
 
 def _known(store: Any) -> Steps[Sequence[str]]:
     with suppress(Exception):
-        return list(map(str, (yield _calling(store, "list"))))
+        return list(map(str, (yield _call(store, "list"))))
     return []
 
 
@@ -231,7 +231,8 @@ def _not_given(store: Any, reference: str, error: Exception, known: Sequence[str
     nearest = _core.nearest(str(reference), list(known))
     named = f"; the nearest stored references: {', '.join(nearest)}" if nearest else ""
     return StoreError(
-        f"{type(store).__name__} could not return {str(reference)[:80]!r}: {said(error)}{named}"
+        f"{type(store).__name__} could not return {str(reference)[:80]!r}:"
+        f" {error_line(error)}{named}"
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import _core
 from ullage._core import RETRIEVAL_LIMIT, ReferenceTakenError, StoreError, UllageError
-from ullage._engine.reasons import said
+from ullage._engine.reasons import error_line
 from ullage.stores.literal import required_literal
 
 if TYPE_CHECKING:
@@ -263,8 +263,8 @@ class SharedStore(ABC):
             raise
         except Exception as error:
             raise StoreError(
-                f"{type(self).__name__} at {self._place()} could not {what}: {said(error)}; check"
-                " that it can be reached and has space left"
+                f"{type(self).__name__} at {self._place()} could not {what}: {error_line(error)};"
+                " check that it can be reached and has space left"
             ) from error
 
 

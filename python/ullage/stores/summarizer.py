@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage._engine.logger import Logger
-from ullage._engine.steps import Step, arun, aside, calling, run
+from ullage._engine.steps import Step, arun, aside, call_host, run
 from ullage.stores.retrieval import at_once
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ class _SharedSummaries:
             found = yield from self._text_or_lease(request)
         except Exception as error:  # noqa: BLE001 - of whatever client; compactions need no lease
             logger.info("error=<%s> | the summary is not shared", error)
-            return (yield from calling(self._summarizer, request))  # type: ignore[no-any-return]
-        return found if isinstance(found, str) else (yield from self._made(found, request))
+            return (yield from call_host(self._summarizer, request))  # type: ignore[no-any-return]
+        return found if isinstance(found, str) else (yield from self._make_summary(found, request))
 
     def _text_or_lease(self, request: SummaryRequest) -> Steps[str | _Lease]:
         whole = f"{request.max_tokens} {request}".encode("utf-8", "surrogatepass")
@@ -98,10 +98,10 @@ class _SharedSummaries:
                     return _Lease(self._store, name, taken)
             yield Step(partial(time.sleep, _LOOK), _look_later)
 
-    def _made(self, lease: _Lease, request: SummaryRequest) -> Steps[str]:
+    def _make_summary(self, lease: _Lease, request: SummaryRequest) -> Steps[str]:
         content = _FREE
         try:
-            text: Any = yield from calling(self._summarizer, request)
+            text: Any = yield from call_host(self._summarizer, request)
             if isinstance(text, str) and text.strip():
                 content = _TEXT + text.encode("utf-8", "surrogatepass")
         finally:

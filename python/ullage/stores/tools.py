@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import _core
 from ullage._core import PolicyError
-from ullage._engine.reasons import said
+from ullage._engine.reasons import error_line
 from ullage._engine.steps import arun, run
 from ullage.stores.retrieval import DEFAULT_LIMIT, retrieval, searching
 
@@ -172,7 +172,7 @@ class RetrievalTool:
 def _failure(error: Exception) -> Answer:
     if isinstance(error, (_MistakeError, _core.UllageError)):
         return Answer(f"Error: {error}", ok=False)
-    return Answer(f"Error: {said(error)}", ok=False)
+    return Answer(f"Error: {error_line(error)}", ok=False)
 
 
 def _for_search(asked: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from strands.agent.conversation_manager import NullConversationManager
 from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent, HookProvider, HookRegistry
 
 from ullage._engine.logger import Logger
-from ullage._engine.steps import Step, Steps, arun, calling, run
+from ullage._engine.steps import Step, Steps, arun, call_host, run
 from ullage.strands.estimate import fill_of, is_surely_low
 from ullage.strands.settings import (
     ESCALATION_MAX_PASSES,
@@ -83,7 +83,7 @@ def reduce_to_budget(agent: Any, manager: Any) -> Steps[bool]:
 
 async def _acall(function: Callable[..., Any], *args: Any, **options: Any) -> None:
     """Awaits an async function. Calls any other in a thread, so the event loop goes on."""
-    await arun(calling(partial(function, **options), *args))
+    await arun(call_host(partial(function, **options), *args))
 
 
 def _reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any]]:

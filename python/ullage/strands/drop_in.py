@@ -11,7 +11,7 @@ from strands.hooks import AfterModelCallEvent
 from strands.types.exceptions import ContextWindowOverflowException
 
 from ullage._engine.logger import Logger
-from ullage._engine.steps import calling, run
+from ullage._engine.steps import call_host, run
 from ullage.strands.agents import PerAgent, model_window
 from ullage.strands.history import History, identify, repair_history, with_pin
 from ullage.strands.refusals import refusals_of
@@ -274,7 +274,7 @@ class SummarizingConversationManager(
         """
         refusals_of(agent).raise_problem(e)
         # In a thread, because this one may have an event loop that waits for us.
-        run(calling(self.areduce_context, agent, e))
+        run(call_host(self.areduce_context, agent, e))
 
     async def areduce_context(self, agent: Agent, e: Exception | None = None) -> None:
         """Does the same as :meth:`reduce_context` without blocking the event loop."""

@@ -143,7 +143,7 @@ class History:
         role: str | None = None
         for index in range(len(self._roles)):
             if index >= start and self._follows(index, role):
-                return self._kept(index, pinned)
+                return self._stay(index, pinned)
             if index in pinned:
                 role = self._roles[index]
         steps = [index for index in range(start, len(self._roles)) if self._is_step(index)]
@@ -151,10 +151,10 @@ class History:
             return None
         request = self._request_before(steps[0])
         if request is None or request in pinned:
-            return self._kept(steps[0], pinned)
+            return self._stay(steps[0], pinned)
         # The request takes the place of one message more.
         index = next((index for index in steps if index > start), steps[0])
-        return self._kept(index, pinned | {request})
+        return self._stay(index, pinned | {request})
 
     def summary_end(self, count: int, pinned: set[int], most: int) -> int:
         """Returns how many messages to summarize, so that roles alternate after it.
@@ -170,7 +170,7 @@ class History:
                 return end
         return count
 
-    def _kept(self, cut: int, staying: set[int]) -> list[int] | None:
+    def _stay(self, cut: int, staying: set[int]) -> list[int] | None:
         kept = sorted(index for index in staying if index < cut)
         return [*kept, *range(cut, len(self._roles))] if len(kept) < cut else None
 

@@ -197,7 +197,7 @@ def command_line(name: str, given: Any) -> str:
     if not isinstance(given, Mapping):
         given = {} if given is None else {"options": given}
     targets = [key for key in _TARGETS if given.get(key) not in (None, "")][:1]
-    words = [name, *(word for key in _OPTIONS for word in _split(given.get(key)))]
+    words = [name, *(word for key in _OPTIONS for word in _words_of(given.get(key)))]
     words += [str(given[key]) for key in targets]
     for key, value in given.items():
         if key not in _OPTIONS and key not in targets:
@@ -205,7 +205,7 @@ def command_line(name: str, given: Any) -> str:
     return " ".join(map(shlex.quote, words))
 
 
-def _split(value: Any) -> list[str]:
+def _words_of(value: Any) -> list[str]:
     """Returns the words of options that are one line, or a list of words."""
     if value in (None, ""):
         return []

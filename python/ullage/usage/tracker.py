@@ -176,13 +176,13 @@ class UsageTracker:
         for (agent, model), used in rows:
             agents.setdefault(agent, []).append((model, used))
             models.setdefault(model, []).append((model, used))
-        whole = self._told([(model, used) for (_, model), used in rows])
+        whole = self._totals([(model, used) for (_, model), used in rows])
         return {
             **whole,
             "budget": self.budget,
             "over_budget": self.budget > 0 and whole["total_tokens"] >= self.budget,
-            "by_agent": {agent: self._told(parts) for agent, parts in sorted(agents.items())},
-            "by_model": {model: self._told(parts) for model, parts in sorted(models.items())},
+            "by_agent": {agent: self._totals(parts) for agent, parts in sorted(agents.items())},
+            "by_model": {model: self._totals(parts) for model, parts in sorted(models.items())},
             "unpriced": sorted(m for m in models if self._catalog.prices(m) is None),
         }
 
@@ -211,7 +211,7 @@ class UsageTracker:
         """The cost of all sessions."""
         return self.cost()
 
-    def _told(self, parts: list[tuple[str, Usage]]) -> dict[str, Any]:
+    def _totals(self, parts: list[tuple[str, Usage]]) -> dict[str, Any]:
         used = sum((used for _, used in parts), _NOTHING)
         return {
             "total_calls": used.calls,

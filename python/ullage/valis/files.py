@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ullage import StoreError
 from ullage._engine.calling import Call, acall
 from ullage._engine.logger import Logger
-from ullage._engine.reasons import said
+from ullage._engine.reasons import error_line
 from ullage._engine.steps import Step, aside, run
 from ullage.valis.backends import FolderBackend
 
@@ -178,7 +178,9 @@ def _failed(backend: FilesystemBackend, path: str, content: str, problem: Any) -
     if isinstance(problem, StoreError):
         return problem
     cause = problem if isinstance(problem, BaseException) else StoreError(str(problem))
-    error = StoreError(f"{type(backend).__name__} could not write {path}: {said(cause, content)}")
+    error = StoreError(
+        f"{type(backend).__name__} could not write {path}: {error_line(cause, content)}"
+    )
     error.__cause__ = cause
     return error
 
