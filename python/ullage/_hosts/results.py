@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ullage import UllageError
 from ullage._engine.logger import Logger
 from ullage._engine.steps import Step
 
@@ -16,16 +15,14 @@ if TYPE_CHECKING:
 logger = Logger(__name__)
 
 
-def shortened(engine: ContextManager, tool: str, result: Any) -> Steps[Any]:
-    """Returns the shortened result, or the same object if it is short enough or storing fails."""
+def shrink_result(engine: ContextManager, tool: str, result: Any) -> Steps[Any]:
+    """Returns the shortened result, or the same object if it is short enough or anything fails."""
     try:
         short = yield Step(
             partial(engine.shrink, tool, result), partial(engine.ashrink, tool, result)
         )
-    except UllageError as error:
+    except Exception:
         # A long result does less harm than an ended run.
-        logger.error(  # noqa: TRY400 - the message says it all
-            "error=<%s>, tool=<%s> | the result was left as it is", error, tool
-        )
+        logger.exception("tool=<%s> | the result was left as it is", tool)
         return result
     return short

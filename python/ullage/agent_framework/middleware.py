@@ -11,7 +11,7 @@ from ullage._engine.steps import arun
 from ullage._hosts.conversations import Conversations
 from ullage._hosts.definitions import definition
 from ullage._hosts.engines import Engines
-from ullage._hosts.results import shortened
+from ullage._hosts.results import shrink_result
 from ullage._hosts.rows import split
 from ullage.agent_framework.codec import MessageCodec
 
@@ -122,7 +122,7 @@ class ShortenMiddleware(FunctionMiddleware):
         if isinstance(result, list) and len(result) == 1 and result[0].type == "text":
             result = result[0].text
         if isinstance(result, str):
-            short = await arun(shortened(self._engine, context.function.name, result))
+            short = await arun(shrink_result(self._engine, context.function.name, result))
             if short is not result:
                 context.result = short
 

@@ -8,7 +8,7 @@ from ullage import BudgetError, UllageError
 from ullage._engine.logger import Logger
 from ullage._engine.steps import run
 from ullage._hosts.engines import Engines
-from ullage._hosts.results import shortened
+from ullage._hosts.results import shrink_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ def shorten_result(engine: ContextManager) -> Callable[[ToolCallHookContext], st
         result = context.tool_result
         if not isinstance(result, str):
             return None
-        short: Any = run(shortened(own, context.tool_name, result))
+        short: Any = run(shrink_result(own, context.tool_name, result))
         return None if short is result else short
 
     return shorten

@@ -13,7 +13,7 @@ from haystack.tools import Tool
 from ullage import RetrievalTool
 from ullage._engine.steps import arun, run
 from ullage._hosts.engines import Engines
-from ullage._hosts.results import shortened
+from ullage._hosts.results import shrink_result
 from ullage.haystack.generator import FORMAT
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ class ShortenHook:
             for at, content in enumerate(contents):
                 if not isinstance(content, ToolCallResult) or not isinstance(content.result, str):
                     continue
-                short = yield from shortened(self._engine, content.origin.tool_name, content.result)
+                short = yield from shrink_result(
+                    self._engine, content.origin.tool_name, content.result
+                )
                 if short is not content.result:
                     contents[at], changed = replace(content, result=short), True
             messages[place] = replace(messages[place], _content=contents)

@@ -21,7 +21,7 @@ from ullage._engine.steps import Step, arun, run
 from ullage._hosts.conversations import Conversations
 from ullage._hosts.definitions import Definitions
 from ullage._hosts.engines import Engines
-from ullage._hosts.results import shortened
+from ullage._hosts.results import shrink_result
 from ullage.langchain.codec import MessageCodec
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         is_own = self._retrieval is not None and name == self._retrieval.name
         if not self._shrink or is_own or not isinstance(result, ToolMessage):
             return result
-        short = yield from shortened(self._engines.last, name, result.content)
+        short = yield from shrink_result(self._engines.last, name, result.content)
         return result if short is result.content else result.model_copy(update={"content": short})
 
     def _engine(self, model: Any) -> ContextManager:

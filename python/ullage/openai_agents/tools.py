@@ -9,7 +9,7 @@ from agents.tool_guardrails import ToolGuardrailFunctionOutput, ToolOutputGuardr
 
 from ullage import RetrievalTool
 from ullage._engine.steps import arun
-from ullage._hosts.results import shortened
+from ullage._hosts.results import shrink_result
 
 if TYPE_CHECKING:
     from agents.tool_guardrails import ToolOutputGuardrailData
@@ -49,7 +49,7 @@ def shorten_output(engine: ContextManager) -> ToolOutputGuardrail[Any]:
     """
 
     async def shorten(data: ToolOutputGuardrailData) -> ToolGuardrailFunctionOutput:
-        short = await arun(shortened(engine, data.context.tool_name, data.output))
+        short = await arun(shrink_result(engine, data.context.tool_name, data.output))
         if short is data.output or not isinstance(short, str):
             return ToolGuardrailFunctionOutput.allow()
         return ToolGuardrailFunctionOutput.reject_content(message=short)

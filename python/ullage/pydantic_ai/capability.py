@@ -11,7 +11,7 @@ from pydantic_ai.toolsets import FunctionToolset
 from ullage import RetrievalTool
 from ullage._engine.steps import arun
 from ullage._hosts.engines import Engines
-from ullage._hosts.results import shortened
+from ullage._hosts.results import shrink_result
 from ullage.pydantic_ai.model import FORMAT, ContextModel, Requests
 
 if TYPE_CHECKING:
@@ -94,4 +94,4 @@ class ContextCapability(AbstractCapability[Any]):
         is_own = self._retrieval is not None and call.tool_name == self._retrieval.name
         if not self._shrink or is_own or type(result) not in _SHORTENED:
             return result
-        return await arun(shortened(self._engines.last, call.tool_name, result))
+        return await arun(shrink_result(self._engines.last, call.tool_name, result))

@@ -32,9 +32,8 @@ from ullage.strands.history import identify, limit_count
 from ullage.strands.settings import UNKNOWN_WINDOW
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
-    from strands.hooks import AfterToolCallEvent
     from strands.types.tools import ToolResult, ToolUse
 
     from ullage import Report
@@ -186,24 +185,6 @@ def reduction(
             "the history cannot be made smaller: nothing in it may be shortened or removed"
         ) from refusal
     return report
-
-
-async def shrink_result(
-    event: AfterToolCallEvent, shrink: Callable[[str, Any], Awaitable[Any]]
-) -> None:
-    """Replaces a result that a function makes shorter, before it enters the conversation.
-
-    Whatever fails, the tool's own result stays: a hook that raised would end the agent between a
-    call and its result.
-    """
-    tool = str(event.tool_use.get("name", "tool"))
-    try:
-        result = await shrink(tool, event.result)
-    except Exception:
-        logger.exception("tool=<%s> | the result was left as it is", tool)
-        return
-    if result is not event.result:
-        event.result = result
 
 
 def observe(engine: ContextManager, request: list[Any], answer: Any) -> None:

@@ -20,6 +20,7 @@ from ullage import ContextManager, UllageError
 from ullage._engine.logger import Logger
 from ullage._engine.steps import arun
 from ullage._hosts.conversations import Conversation
+from ullage._hosts.results import shrink_result
 from ullage._hosts.rows import PlainReading
 from ullage.strands.agents import PerAgent, note_seam, usage_counts
 from ullage.strands.engines import (
@@ -28,7 +29,6 @@ from ullage.strands.engines import (
     observe,
     reduction,
     retrieval_tool,
-    shrink_result,
     system_and_tools,
 )
 from ullage.strands.history import limit_count, repair_request
@@ -112,7 +112,8 @@ class EngineSeam:
 
     async def after_tool_call(self, event: AfterToolCallEvent) -> None:
         """Shrinks a result before it enters the conversation."""
-        await shrink_result(event, self.engine_of(event.agent).ashrink)
+        tool = str(event.tool_use.get("name"))
+        event.result = await arun(shrink_result(self.engine_of(event.agent), tool, event.result))
 
     def _attach(self, agent: Agent) -> None:
         """Registers the hooks of an agent. A manager that would do nothing is replaced."""

@@ -25,8 +25,8 @@ from ullage._engine.artifact_writer import ArtifactWriter
 from ullage._engine.logger import Logger
 from ullage._engine.steps import arun
 from ullage._hosts.checks import require_engine
+from ullage._hosts.results import shrink_result
 from ullage.strands.agents import PerAgent
-from ullage.strands.engines import shrink_result
 from ullage.strands.settings import PREFIX, CascadeSettings
 
 if TYPE_CHECKING:
@@ -133,11 +133,16 @@ class ToolRouterHook(HookProvider):
         event.selected_tool = self.shell_tool
 
     async def _after_tool_call(self, event: AfterToolCallEvent) -> None:
+        tool = str(event.tool_use.get("name"))
         if self.engine is not None:
-            await shrink_result(event, self.engine.ashrink)
-        else:
-            self._agents.of(event.agent)
-            await shrink_result(event, self._shrink)
+            event.result = await arun(shrink_result(self.engine, tool, event.result))
+            return
+        self._agents.of(event.agent)
+        try:
+            event.result = await self._shrink(tool, event.result)
+        except Exception:
+            # A hook that raised would end the agent between a call and its result.
+            logger.exception("tool=<%s> | the result was left as it is", tool)
 
     async def _shrink(self, tool: str, result: Any) -> Any:
         """Returns the result with what is said of its texts and JSON, and its media."""

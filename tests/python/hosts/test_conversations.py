@@ -11,7 +11,7 @@ import pytest
 import ullage
 from ullage._engine.steps import run
 from ullage._hosts.conversations import Conversations
-from ullage._hosts.results import shortened
+from ullage._hosts.results import shrink_result
 from ullage._hosts.rows import Reading
 
 from .provider import read_log
@@ -142,7 +142,7 @@ def test_a_store_that_fails_does_not_end_the_run(caplog):
     assert "compacted without the store" in caplog.text
     long = "\n".join(read_log(part) for part in range(90))
     with caplog.at_level(logging.ERROR):
-        assert run(shortened(decides, "read_log", long)) is long
+        assert run(shrink_result(decides, "read_log", long)) is long
     assert "the result was left as it is" in caplog.text
 
 
