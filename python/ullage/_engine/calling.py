@@ -9,16 +9,15 @@ from __future__ import annotations
 import contextvars
 import inspect
 import threading
+from concurrent import futures
+from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from ullage._engine.logger import Logger
 from ullage._engine.reasons import error_line
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable
-
-logger = Logger(__name__)
 
 _Given = ParamSpec("_Given")
 _Returned = TypeVar("_Returned")
@@ -47,11 +46,7 @@ class Call:
     """
 
     def __init__(self, function: Callable[[], Any], patience: float | None) -> None:
-        self._function = function
-        self._patience = patience
-        self._returned: Any = None
-        self._raised: BaseException | None = None
-        self._thread = _start_thread(self._run)
+        self._future = _start_thread(partial(_complete, function, patience))
 
     def wait(self, seconds: float | None) -> tuple[Any, BaseException | None]:
         """Returns the value, and the exception if it is an `Exception`.
@@ -59,12 +54,13 @@ class Call:
         Args:
             seconds: The longest time to wait; None for no limit.
         """
-        self._thread.join(seconds)
-        if self._thread.is_alive():
+        if not futures.wait([self._future], seconds).done:
             return None, OutOfTimeError()
-        error = self._raised
-        if error is None or isinstance(error, Exception):
-            return self._returned, error
+        error = self._future.exception()
+        if error is None:
+            return self._future.result(), None
+        if isinstance(error, Exception):
+            return None, error
         import asyncio
 
         if isinstance(error, asyncio.CancelledError):
@@ -72,17 +68,15 @@ class Call:
             return None, SelfCancelledError()
         raise error
 
-    def _run(self) -> None:
-        try:
-            returned = self._function()
-            if inspect.isawaitable(returned):
-                import asyncio
 
-                # No loop runs in this thread, so it can have its own.
-                returned = asyncio.run(awaited(returned, self._patience))
-            self._returned = returned
-        except BaseException as error:  # noqa: BLE001 - raised again by who waits
-            self._raised = error
+def _complete(function: Callable[[], Any], patience: float | None) -> Any:
+    returned = function()
+    if inspect.isawaitable(returned):
+        import asyncio
+
+        # No loop runs in this thread, so it can have its own.
+        returned = asyncio.run(awaited(returned, patience))
+    return returned
 
 
 async def awaited(awaitable: Awaitable[Any], seconds: float | None) -> Any:
@@ -136,28 +130,14 @@ async def in_thread(function: Callable[[], Any]) -> Any:
     """Returns the value of a function run in a thread, which is left running on cancellation."""
     import asyncio
 
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
-
-    def settle(set_: Callable[[Any], None], value: Any) -> None:
-        if not future.done():
-            set_(value)
-
-    def run() -> None:
+    def run() -> Any:
         try:
-            outcome = (future.set_result, function())
+            return function()
         except StopIteration as error:
-            # A future cannot hold it.
-            outcome = (future.set_exception, RuntimeError(error_line(error)))
-        except BaseException as error:  # noqa: BLE001 - raised again by who waits
-            outcome = (future.set_exception, error)
-        try:
-            loop.call_soon_threadsafe(settle, *outcome)
-        except RuntimeError:
-            logger.debug("the loop was closed before the summarizer answered")
+            # A future of asyncio cannot hold it.
+            raise RuntimeError(error_line(error)) from error
 
-    _start_thread(run)
-    return await future
+    return await asyncio.wrap_future(_start_thread(run))
 
 
 async def in_pool(
@@ -189,9 +169,18 @@ def is_in_event_loop() -> bool:
     return True
 
 
-def _start_thread(run: Callable[[], None]) -> threading.Thread:
+def _start_thread(function: Callable[[], Any]) -> futures.Future[Any]:
+    future: futures.Future[Any] = futures.Future()
+    # So that nobody can cancel it.
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+            future.set_exception(error)
+
     context = contextvars.copy_context()
     # A daemon, because a thread that is left behind must not keep the process alive.
-    thread = threading.Thread(target=context.run, args=(run,), name="ullage-call", daemon=True)
-    thread.start()
-    return thread
+    threading.Thread(target=context.run, args=(run,), name="ullage-call", daemon=True).start()
+    return future
