@@ -21,35 +21,28 @@ NOTICE_SHARE = 0.25
 
 @dataclass(frozen=True)
 class Budget:
-    """The room of one request.
+    """The tokens that a request may take.
 
     Attributes:
-        tokens: The most that it may take.
-        model: The id of the model, where the provider says it.
+        tokens: Their number.
+        model: The id of the model, if the provider names it.
     """
 
     tokens: int
     model: str | None = None
 
     def beside(self, notice: int) -> int:
-        """Returns the room that a notice of ``notice`` tokens leaves."""
+        """Returns the tokens that a notice of ``notice`` tokens leaves."""
         return max(1, self.tokens - min(notice, int(self.tokens * NOTICE_SHARE)))
 
 
 def budget_of(token_budget: int | None, provider: Any, max_tokens: int) -> Budget:
-    """The budget of a request.
+    """Returns the budget of a request, of at least one token.
 
-    The first of these that is known: ``token_budget``; the model of ``provider.get_model_info()``;
-    ``provider.get_info().defaults``; ``max_tokens``. Of a model's window, half of the most that it
-    answers and 1,000 tokens are kept free.
-
-    Args:
-        token_budget: What the caller asks for.
-        provider: The provider of the request, or None. One that raises is as one that says nothing.
-        max_tokens: What to take where nobody says anything.
-
-    Returns:
-        The budget, of at least one token: the smaller it is, the more is compacted.
+    It is ``token_budget`` if the caller gives it. Otherwise it is the window of the provider's
+    model without half of its longest answer and without 1,000 tokens; the window comes from
+    ``get_model_info()`` or from ``get_info().defaults``. If the provider has neither, or raises, it
+    is ``max_tokens``.
     """
     info = _answer(provider, "get_model_info")
     model = getattr(info, "id", None)
@@ -68,10 +61,9 @@ def budget_of(token_budget: int | None, provider: Any, max_tokens: int) -> Budge
 
 
 def expected_budget(coordinator: Any, max_tokens: int) -> Budget | None:
-    """The budget of a session's requests before there is one.
+    """Returns the budget that the first request of a session will probably have.
 
-    That of its provider, or ``max_tokens`` where that says nothing; None if the coordinator has no
-    provider yet, or more than one.
+    None if the coordinator has no provider yet, or more than one.
     """
     providers = _answer(coordinator, "get", "providers")
     if not isinstance(providers, Mapping) or len(providers) != 1:

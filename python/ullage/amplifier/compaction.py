@@ -1,4 +1,4 @@
-"""``Strategy``: how the messages of a request that is too long are compacted."""
+"""``Strategy``: compacts the messages of a request that is too long."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# The user's own: it takes the messages and the tokens that they should come to, and returns what is
-# left of them.
+# The user's own compaction: it takes messages and a number of tokens, and returns messages.
 Compaction: TypeAlias = Callable[[list[Any], int], list[Any] | Awaitable[list[Any]]]
 
-# It takes a user's message first, and no two of one role in a row.
+# It requires a user's message first, and no two messages of one role in a row.
 _STRICTEST = "anthropic"
 
 
@@ -52,23 +51,23 @@ class Strategy:
     options: Mapping[str, Any]
 
     def engine(self, tokens: int, *, with_account: bool = False) -> ContextManager:
-        """An engine for so many tokens. ``with_account``: see :meth:`CompactionSettings.policy`."""
+        """Returns an engine for so many tokens; see :meth:`CompactionSettings.policy`."""
         policy = self.settings.policy(tokens, with_account=with_account)
         return ContextManager(policy, counter=self.counter, model=self.model, **self.options)
 
     async def compact(self, messages: list[Any], limit: int, pins: Iterable[int]) -> Report | None:
-        """Compacts messages in place. O(their length), and what the user's functions take.
+        """Compacts messages in place. O(their length), and the time of the user's functions.
 
         Args:
             messages: The conversation.
             limit: Tokens that it may take.
-            pins: Indices of messages that must stay as they are.
+            pins: Indices of messages that must stay unchanged.
 
         Returns:
-            The engine's report; None where the user's function compacted.
+            The engine's report; None if the user's function compacted.
 
         Raises:
-            BudgetError: If what must stay does not fit.
+            BudgetError: If the messages that must stay do not fit.
             MessageError: If a message cannot be read.
         """
         name, target = self.settings.compaction_strategy, self._target(limit)
@@ -105,19 +104,19 @@ class Strategy:
         return max(1, int(limit * self.settings.target_usage))
 
     def _is_talk(self, messages: list[Any]) -> bool:
-        """True if people and the model said most of it, rather than tools."""
+        """True if most of the text is from people and the model, not from tools."""
         results = [message for message in messages if is_result(message)]
         count = self.counter.count_messages
         return count(results) * 2 < count(messages)
 
 
 def without_repetitions(messages: list[Any], recent: int, must_stay: set[int]) -> list[Any]:
-    """The messages without those that a later one repeats word for word. O(characters).
+    """Returns the messages without those that a later one repeats word for word. O(characters).
 
-    The newest of them stays. The first request stays too, because it is the task; and so do system
-    messages, calls and results, and what stands between two messages of another role. Amplifier
-    compared the first characters; here all of them count, so that nothing is lost that is said only
-    once. The ``recent`` messages at the end, and the objects in ``must_stay``, stay in any case.
+    System messages, calls, results and the first request stay. So do a message between two of
+    another role, the last ``recent`` messages, and the objects with an id in ``must_stay``.
+    Amplifier compares the first characters of two messages. Here all characters count, so nothing
+    is lost that was said only once.
     """
     conversation = Conversation(messages)
     task = next((n for n, message in enumerate(messages) if message.get("role") == "user"), None)
@@ -140,7 +139,7 @@ def without_repetitions(messages: list[Any], recent: int, must_stay: set[int]) -
 
 
 def _parts(messages: list[Any], index: int, kept: list[Any]) -> bool:
-    """True if the message keeps two messages of another role apart."""
+    """True if the message stands between two messages of another role."""
     if index == 0 or not kept:
         return False
     role, before, after = (m.get("role") for m in (messages[index], messages[index - 1], kept[-1]))
@@ -156,9 +155,8 @@ def _text(content: Any) -> str:
 async def _custom(function: Compaction, messages: list[Any], target: int) -> list[Any] | None:
     """Returns the messages that the user's function leaves; None if they cannot be used.
 
-    The function gets a list of its own. The messages in it are those of the history, and are not to
-    be changed: what is to be shorter has to be a copy. System messages that it left out come back
-    to the front.
+    The function gets a new list with the messages of the history, which it must not change. System
+    messages that it left out return to the front.
     """
     try:
         left = await acall(function, list(messages), target)
@@ -187,10 +185,9 @@ def _with_system(left: Any, messages: list[Any]) -> list[Any]:
 
 
 def _repair_words(messages: list[Any]) -> list[Any]:
-    """The messages, where they are words alone as the strictest provider takes them.
+    """Returns the messages, repaired for the strictest provider if they are only text.
 
-    Words do not tell their format, and what comes next may be of any. What tells its format is
-    repaired by the view.
+    Text does not show its format. The view repairs messages whose format is known.
     """
     try:
         detect_format(messages)

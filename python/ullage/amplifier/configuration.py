@@ -1,4 +1,4 @@
-"""Mounting a context: reading the configuration of a mount plan, and joining a session."""
+"""Mounts a context: reads the configuration of a mount plan, and joins a session."""
 
 from __future__ import annotations
 
@@ -17,14 +17,10 @@ _NOT_CONFIGURED = frozenset({"self", "hooks"})
 
 
 def arguments(constructor: Any, config: dict[str, Any] | None) -> dict[str, Any]:
-    """The arguments of a constructor from a configuration.
-
-    Args:
-        constructor: The class.
-        config: Settings by the names of its parameters; None is as good as none.
+    """Returns the arguments of a constructor from a configuration, or none without one.
 
     Raises:
-        PolicyError: If one is unknown, or names a function that is not there.
+        PolicyError: If a setting is unknown, or names a function that does not exist.
     """
     names = {
         name
@@ -44,7 +40,7 @@ def arguments(constructor: Any, config: dict[str, Any] | None) -> dict[str, Any]
 
 
 async def mount_in(coordinator: Any, context: Any) -> None:
-    """Mounts a context: by the coordinator of Amplifier's code, or as its guide has it."""
+    """Mounts a context by the coordinator of Amplifier's code, or as its guide shows."""
     context.join(coordinator)
     if hasattr(coordinator, "mount"):
         await coordinator.mount("context", context)

@@ -22,7 +22,7 @@ _VIEWS = "views"
 
 
 class ContextFile:
-    """Writes messages and views. A caller holds ``writing``, also for what changes in memory.
+    """Writes messages and views. The caller holds ``writing``, also to change them in memory.
 
     Args:
         path: The file.
@@ -30,9 +30,9 @@ class ContextFile:
         lock: See ``ullage.Transcript``.
 
     Attributes:
-        writing: The lock. Who holds it has file and memory to itself.
-        is_open: Whether it is open, and its messages are in memory; the caller sets it.
-        is_resumed: Whether it had messages when it was opened.
+        writing: The lock of the file and of the messages in memory.
+        is_open: True if the file is open and its messages are in memory; the caller sets it.
+        is_resumed: True if it had messages when it was opened.
     """
 
     def __init__(self, path: Path, *, fsync: str, lock: bool) -> None:
@@ -50,14 +50,14 @@ class ContextFile:
 
     @property
     def recovered(self) -> str | None:
-        """The torn lines that a crash left and that were skipped, in words; or None."""
+        """A sentence about torn lines that a crash left and that were skipped; or None."""
         return None if self._transcript is None else self._transcript.recovered
 
     def open(self) -> tuple[list[Any], list[Any]]:
-        """Opens the file, and returns all messages and the views that were kept.
+        """Opens the file, and returns all messages and the saved views.
 
         Raises:
-            StoreError: If it cannot be opened, or is open elsewhere.
+            StoreError: If it cannot be opened, or another process has it open.
         """
         transcript = self._transcript = self._open_transcript()
         if transcript.recovered:
@@ -75,19 +75,19 @@ class ContextFile:
         """Writes a message.
 
         Raises:
-            MessageError: If it is no JSON.
+            MessageError: If it is not JSON-like.
             StoreError: If it cannot be written.
         """
         self._written.append(message)
 
     def replace(self, messages: list[dict[str, Any]]) -> list[Any]:
-        """Begins the file again with these messages, and returns them as they are in it.
+        """Replaces the whole content, and returns the messages as they are in the file.
 
-        After a crash it is the old file or the new one.
+        After a crash or an error it is the old file or the new one.
 
         Raises:
-            MessageError: If one of them is no JSON; nothing has changed then.
-            StoreError: If they cannot be written; likewise.
+            MessageError: If a message is not JSON-like.
+            StoreError: If they cannot be written.
         """
         old = self._written
         new = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
@@ -107,12 +107,10 @@ class ContextFile:
         return self._written.messages()
 
     def keep(self, request: list[Any], views: list[Any]) -> None:
-        """Writes what the model sees from now on: the last request, and all views as data.
-
-        O(length of the request).
+        """Writes the last request, and the states of all views. O(length of the request).
 
         Raises:
-            MessageError: If a message is no JSON.
+            MessageError: If a message is not JSON-like.
             StoreError: If it cannot be written.
         """
         mark = notice.message_of("")
@@ -123,7 +121,7 @@ class ContextFile:
         """Writes messages into a file beside this one, under the next free number.
 
         Raises:
-            MessageError: If one of them is no JSON.
+            MessageError: If a message is not JSON-like.
             StoreError: If they cannot be written.
         """
         number = 1
@@ -138,7 +136,7 @@ class ContextFile:
             raise MessageError(f"a message is no JSON: {error}") from error
 
     def close(self) -> None:
-        """Flushes the file and lets others open it.
+        """Flushes and unlocks the file.
 
         Raises:
             StoreError: If it cannot be flushed.

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 logger = Logger(__name__)
 
 FILENAME = "context-messages.jsonl"
-# Eight digits of a hash tell the projects of one user apart, as Amplifier names their folders.
+# Digits of a hash in the name of a project's folder, as in Amplifier.
 _DIGITS = 8
-# Characters that are not in a file name on some system.
+# Characters that some system does not allow in a file name.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 # File systems allow 255 bytes for a name.
 _LONGEST = 100
-# The source that the messages of memory files state.
+# The source in the metadata of messages of memory files.
 _MEMORY = "memory"
 
 
@@ -32,13 +32,13 @@ def transcript_path(
     storage: str | os.PathLike[str] | None,
     session: str,
 ) -> Path:
-    """The file of a session.
+    """Returns the file of a session.
 
     Args:
-        transcript: The file itself, if it was given.
-        storage: Otherwise the folder, in which each session has a folder of its own; without one,
-            that of the project in Amplifier's own folder.
-        session: The id of the session; whatever is in it, the file is inside the folder.
+        transcript: The file, if the user gave one.
+        storage: The folder of all sessions; if not given, the project's folder in Amplifier's own.
+            Each session has a folder in it.
+        session: The id of the session. Whatever is in it, the file is inside the folder.
     """
     if transcript is not None:
         return Path(transcript).expanduser()
@@ -56,7 +56,7 @@ class MemoryTooLargeError(UllageError, RuntimeError):
 
 
 def memory_messages(files: Iterable[str | os.PathLike[str]]) -> list[dict[str, Any]]:
-    """A system message for each file. One that cannot be read is logged and left out."""
+    """Returns a system message for each file. Unreadable files are logged and left out."""
     messages = []
     for file in files:
         path = Path(file).expanduser()
@@ -71,7 +71,7 @@ def memory_messages(files: Iterable[str | os.PathLike[str]]) -> list[dict[str, A
 
 
 def _name(session: str) -> str:
-    """The id as the name of a folder; two ids never have the same."""
+    """Returns a name for the folder of a session. No two ids have the same name."""
     safe = _UNSAFE.sub("_", session)[:_LONGEST]
     return safe if safe == session and safe.strip(".") else f"{safe}-{_hash(session)}".lstrip(".")
 

@@ -1,4 +1,4 @@
-"""Selects the messages that stay whole: the newest, and those that a user's function rates high."""
+"""Selects messages that stay whole: the newest, and those that a user's function rates high."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ logger = Logger(__name__)
 # A user's function: messages in, a score from 0 to 1 for each out.
 Importance: TypeAlias = Callable[[list[Any]], Sequence[float] | Awaitable[Sequence[float]]]
 
-# A message of at least this score is kept whole as long as there is room.
+# A message with at least this score stays whole if it fits.
 IMPORTANT = 0.5
-# The room for them, as a share of what the compaction goes down to, and as much for the newest.
-# The rest belongs to the task and to lines of removed messages. The levels protect a share of the
-# messages, however long they are; if they are too long, all of them would go.
+# The share of the target for important messages, and the share for the newest. The rest is for the
+# task and for lines of removed messages. Amplifier protects a share of the messages, however long
+# they are; if they are too long, it removes all of them.
 SHARE = 0.35
-# Scores that are remembered: those of the views of a long session.
+# Cached scores: enough for the views of a long session.
 _REMEMBERED = 20_000
-# Seconds that the function has for one compaction: as long as the engine gives a summarizer.
+# Seconds that the function has for one compaction, as a summarizer has.
 TIMEOUT = 60.0
 
 
 def newest(messages: list[Any], target: int, counter: TokenCounter) -> set[int]:
-    """The indices of the newest messages, as many as fit in their part of the target."""
+    """Returns the indices of the newest messages that fit in their share of the target."""
     order = (n for n in reversed(range(len(messages))) if not is_system(messages[n]))
     return within(order, messages, int(target * SHARE), counter)
 
 
 def within(order: Iterable[int], messages: list[Any], room: int, counter: TokenCounter) -> set[int]:
-    """The first indices of an order whose messages fit in the room."""
+    """Returns the first indices of an order whose messages fit in ``room`` tokens together."""
     chosen: set[int] = set()
     for index in order:
         room -= counter.count_messages([messages[index]])
@@ -48,26 +48,25 @@ def within(order: Iterable[int], messages: list[Any], room: int, counter: TokenC
 
 
 class Judge:
-    """Asks a user's function, once for each message.
+    """Calls a user's function, once for each message.
 
     Args:
         importance: The function, plain or async; a plain one runs in a thread. It gets the messages
-            that it has not scored yet, and returns as many numbers.
+            without a score, and returns as many numbers.
     """
 
     def __init__(self, importance: Importance) -> None:
         self._importance = importance
-        # By identity, which the messages themselves keep from being given away.
+        # By the id of the message, which the message beside the score keeps alive.
         self._scores: dict[int, tuple[Any, float]] = {}
 
     async def important(
         self, messages: list[Any], excluded: set[int], target: int, counter: TokenCounter
     ) -> set[int]:
-        """The indices of the most important messages, as many as fit in their part of the target.
+        """Returns the indices of the most important messages that fit in their share of the target.
 
-        ``excluded`` stay whole anyway. A call stays with its results by itself: the engine never
-        parts them. Where the function raises, takes too long, or does not return a number for each
-        message, there are none.
+        ``excluded`` messages stay whole anyway. If the function raises, takes too long, or does not
+        return a number for each message, no message is important.
         """
         judged = [n for n, message in enumerate(messages) if not is_system(message)]
         try:
@@ -77,7 +76,7 @@ class Judge:
             return set()
         scored = dict(zip(judged, scores, strict=True))
         wanted = [n for n in judged if scored[n] >= IMPORTANT and n not in excluded]
-        # Of two that are as important the newer one.
+        # Of two equal scores, the newer message comes first.
         wanted.sort(key=lambda n: (scored[n], n), reverse=True)
         return within(wanted, messages, int(target * SHARE), counter)
 
@@ -87,7 +86,7 @@ class Judge:
             scores = await asyncio.wait_for(acall(self._importance, list(new)), TIMEOUT)
             for message, score in zip(new, scores, strict=True):
                 self._scores[id(message)] = (message, float(score))
-        # The newest request goes last, and the one that was made longest ago is forgotten first.
+        # The scores of the oldest request are dropped first.
         for message in messages:
             self._scores[id(message)] = self._scores.pop(id(message))
         scores_now = [self._scores[id(message)][1] for message in messages]

@@ -8,16 +8,15 @@ from typing import Any
 
 from ullage import Conversation, MessageError
 
-# The metadata of a system message that a hook put in, which a dynamic system prompt does not
-# replace.
+# The source of a system message of a hook. A dynamic system prompt does not replace it.
 _HOOK = "hook"
 
 
 def with_timestamp(message: Any) -> dict[str, Any]:
-    """A copy of a message with the time at which it came in its metadata.
+    """Returns a copy of a message with the time of its arrival in its metadata.
 
     Raises:
-        MessageError: If it is no message that can be read.
+        MessageError: If it cannot be read.
     """
     metadata = readable(message).get("metadata")
     metadata = dict(metadata) if isinstance(metadata, Mapping) else {}
@@ -26,17 +25,15 @@ def with_timestamp(message: Any) -> dict[str, Any]:
 
 
 def copies(messages: list[Any]) -> list[dict[str, Any]]:
-    """Copies of messages, without a time: it is not known when they were said."""
+    """Returns copies of messages, without a time, because the time is unknown."""
     return [dict(readable(message)) for message in messages]
 
 
 def readable(message: Any) -> Mapping[str, Any]:
-    """The message, which has to be a dict that can be read.
-
-    A message that cannot be read is refused at once, since no request could be made with it.
+    """Returns the message.
 
     Raises:
-        MessageError: If it cannot be read.
+        MessageError: If it cannot be read: no request could be made with it.
     """
     if not isinstance(message, Mapping):
         raise MessageError(f"a message is a {type(message).__name__}, not a dict")
@@ -47,7 +44,7 @@ def readable(message: Any) -> Mapping[str, Any]:
 
 
 def is_hook(message: Any) -> bool:
-    """True if a hook added it."""
+    """True if a hook added the message."""
     return bool(source(message) == _HOOK)
 
 

@@ -18,7 +18,7 @@ _OPENING = f'<system-reminder source="{SOURCE}">'
 _CLOSING = "</system-reminder>"
 # The levels of Amplifier up to which nothing but tool results was shortened.
 _ONLY_RESULTS = 2
-# A verbose notice names this many; more would take more room than the notice has.
+# A verbose notice lists at most this many ranges, to stay within its reserve.
 _NAMED = 12
 
 # The event of Amplifier's document, and that of its code. Each carries the names of both.
@@ -27,13 +27,13 @@ COMPACTION = "context:compaction"
 
 
 def notice_of(stats: dict[str, Any], verbosity: Verbosity) -> str:
-    """The notice of a compaction; empty where none is wanted.
+    """Returns the notice of a compaction; empty if the verbosity is "off".
 
-    It depends on nothing but the compaction, so it stays the same until the next one, and with it
-    what the provider has cached behind it.
+    It depends only on the compaction. So it stays the same until the next one, and the provider's
+    prompt cache stays useful.
 
-    "minimal" says that it happened, "normal" how much, what stayed and what may be affected, and
-    "verbose" which messages, too.
+    "minimal" says that there was a compaction, "normal" also how much was removed and what stayed,
+    and "verbose" also which messages changed.
     """
     if verbosity == "off" or not stats:
         return ""
@@ -45,7 +45,7 @@ def notice_of(stats: dict[str, Any], verbosity: Verbosity) -> str:
 
 
 def message_of(notice: str) -> dict[str, Any]:
-    """The notice as Amplifier marks it."""
+    """Returns the notice as a message, marked as in Amplifier."""
     return {
         "role": "system",
         "content": notice,
@@ -54,7 +54,7 @@ def message_of(notice: str) -> dict[str, Any]:
 
 
 async def emit(hooks: Any, stats: dict[str, Any]) -> None:
-    """Emits both events, each with a copy of the stats; what a hook raises is logged."""
+    """Emits both events, each with a copy of the stats. Errors of hooks are logged."""
     if hooks is None:
         return
     for event in (COMPACT, COMPACTION):

@@ -27,29 +27,28 @@ logger = Logger(__name__)
 class PersistentContextManager(SimpleContextManager):
     """A :class:`SimpleContextManager` whose messages survive the process.
 
-    Each message is one line at the end of a file, written before it counts as added. The file is
-    read once. A compaction is a line more, so that a session goes on with the requests that it
-    had, and the whole history is always there. What a crash left unfinished is repaired in
-    requests: a call whose result was never written gets one that says so.
+    Each message is one line at the end of a file, and is written before it is added. The file is
+    read once. A compaction adds a line, so a resumed session continues with the same requests, and
+    the file always has the whole history. After a crash, requests are repaired: a call without a
+    written result gets one that says so.
 
     Args:
-        transcript_path: The file. If not given, it lies in ``storage_path``.
+        transcript_path: The file; if not given, a file in ``storage_path``.
         memory_files: Files that stand before the history as system messages.
-        max_tokens: As for :class:`SimpleContextManager`, like all that are not named here.
-        compact_threshold: Likewise.
-        target_usage: Likewise.
-        truncate_boundary: Likewise.
-        protected_recent: Likewise.
-        truncate_chars: Likewise.
-        hooks: Likewise.
-        storage_path: The folder of all sessions; if not given, that of Amplifier for the project.
-        session_id: The session, which has a folder of its own in ``storage_path``.
+        max_tokens: See :class:`SimpleContextManager`.
+        compact_threshold: See :class:`SimpleContextManager`.
+        target_usage: See :class:`SimpleContextManager`.
+        truncate_boundary: See :class:`SimpleContextManager`.
+        protected_recent: See :class:`SimpleContextManager`.
+        truncate_chars: See :class:`SimpleContextManager`.
+        hooks: See :class:`SimpleContextManager`.
+        storage_path: The folder of all sessions; if not given, Amplifier's folder of the project.
+        session_id: The id of the session, which has its own folder in ``storage_path``.
         compaction_strategy: "simple", "smart" or "custom".
-        export_on_compact: Whether what the model saw before a compaction is written to a file of
-            its own, with a number.
-        fsync: When the file is flushed to the disk, which only a loss of power needs: "always",
-            "close" or "never".
-        lock: Whether other processes are kept out of the file.
+        export_on_compact: True to write the messages before each compaction to a numbered file.
+        fsync: When the file is flushed to the disk: "always", "close" or "never". Only a loss of
+            power makes a difference.
+        lock: True to lock the file against other processes.
         others: All other arguments of :class:`SimpleContextManager`, by name.
 
     Raises:
@@ -102,21 +101,21 @@ class PersistentContextManager(SimpleContextManager):
 
     @property
     def recovered(self) -> str | None:
-        """The torn lines that a crash left in the file and that were skipped, in words; or None."""
+        """A sentence about torn lines that a crash left in the file, or None."""
         return self._file.recovered
 
     async def initialize(self) -> None:
-        """Opens the file and reads it, and the memory files. Done once; all methods do it.
+        """Opens and reads the file and the memory files, once. All methods call it.
 
         Raises:
-            StoreError: If the file cannot be opened, or is open elsewhere.
+            StoreError: If the file cannot be opened, or another process has it open.
             MemoryTooLargeError: If the memory files take more than ``max_tokens``.
         """
         if not self._file.is_open:
             await asyncio.to_thread(self._read)
 
     async def close(self) -> None:
-        """Flushes the file and lets others open it.
+        """Flushes and unlocks the file.
 
         Raises:
             StoreError: If it cannot be flushed.
@@ -124,11 +123,11 @@ class PersistentContextManager(SimpleContextManager):
         await asyncio.to_thread(self._file.close)
 
     async def add_message(self, message: dict[str, Any]) -> None:
-        """Adds a message, once it is in the file, see :meth:`SimpleContextManager.add_message`.
+        """Writes a message to the file, and then adds it.
 
         Raises:
-            MessageError: If it is no message that can be read, or no JSON.
-            StoreError: If it cannot be written. After any error it is not in the history either.
+            MessageError: If it cannot be read, or is not JSON-like.
+            StoreError: If it cannot be written. After any error it is not in the history.
         """
         stamp = with_timestamp(message)
         await self.initialize()
@@ -138,24 +137,23 @@ class PersistentContextManager(SimpleContextManager):
             self._add(stamp)
 
     async def set_messages(self, messages: list[dict[str, Any]]) -> None:
-        """Begins with these messages, unless the file already had some.
+        """Replaces all messages, unless the file had messages when it was opened.
 
-        Then it has them, and more of them than a host that resumes a session knows, and nothing
-        happens; :meth:`clear` first to begin again.
+        Those stay, because the file has more messages than a host that resumes a session. Call
+        :meth:`clear` first to start over.
 
         Raises:
-            MessageError: If one of them cannot be read, or is no JSON; then nothing changes.
-            StoreError: If they cannot be written; likewise.
+            MessageError: If a message cannot be read, or is not JSON-like; then nothing changes.
+            StoreError: If they cannot be written; then nothing changes.
         """
         await self.initialize()
-        # The contents of the file replace the messages that a resumed session sets.
         if self._file.is_resumed:
             logger.info("path=<%s> | the messages of the file stand", self.transcript_path)
         else:
             await asyncio.to_thread(lambda: self._begin(copies(messages)))
 
     async def clear(self) -> None:
-        """Forgets all messages, those in the file too.
+        """Removes all messages, also from the file.
 
         Raises:
             StoreError: If the file cannot be written; then nothing changes.
@@ -232,15 +230,14 @@ async def mount(
 
     Args:
         coordinator: Amplifier's coordinator, which knows the id of the session.
-        config: The arguments of the class by their names, of which functions are given as
-            "package.module:name".
+        config: The arguments of the class by name; functions as "package.module:name".
 
     Returns:
-        What closes the file.
+        A function that closes the file.
 
     Raises:
         PolicyError: If a setting is unknown or out of range.
-        StoreError: If the file cannot be opened, or is open elsewhere.
+        StoreError: If the file cannot be opened, or another process has it open.
     """
     settings = arguments(PersistentContextManager, config)
     session = getattr(coordinator, "session_id", None)

@@ -1,4 +1,4 @@
-"""The settings of a context: their checks, and the policy of the engine that they make."""
+"""Checks the settings of a context, and turns them into a policy."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _LEAST = {
     "compaction_notice_min_level": 0,
     "keep_last": 0,
 }
-# Shares of a whole. Something has to be left of the budget, so the last two are above 0.
+# Shares. The last two are shares of the budget, of which something must stay, so they are above 0.
 _SHARES = ("protected_recent", "truncate_boundary", "compact_threshold", "target_usage")
 _FLAGS = ("compaction_notice_enabled", "auto_compact", "export_on_compact", "lock")
 _STRATEGIES, _VERBOSITIES = get_args(StrategyName), get_args(Verbosity)
 
-# Amplifier counts four characters for a token; its sizes in characters are tokens here by that.
+# Amplifier counts four characters as a token. This converts its sizes in characters to tokens.
 CHARACTERS_A_TOKEN = 4
-# The room of an account, as a share of what a compaction goes down to: a line for each statement of
-# a long talk. It is taken from lines that tools printed: in 87 cuts of recorded coding sessions one
-# of 700 tokens left 89.8 % of the names that were needed later, where without it 91.4 % were left.
+# The share of the target for an account, with a line for each statement of a long talk. The account
+# takes it from lines that tools printed: in 87 cuts of recorded coding sessions an account of 700
+# tokens left 89.8 % of the names that were needed later, and none left 91.4 %.
 _ACCOUNT_SHARE = 0.2
 # The levels of "amplifier-smart" that spare the last results.
 _RESULT_LEVELS = (0, 1, 3, 5)
@@ -43,10 +43,10 @@ _FIRST_RESULTS = (0.5, 1.0)
 
 
 def require(settings: Mapping[str, Any]) -> None:
-    """Checks the settings that are given by name; other names are not looked at.
+    """Checks settings by their names. Unknown names are ignored.
 
     Raises:
-        PolicyError: If one is not what it should be; says which.
+        PolicyError: If a setting is invalid. It names the setting.
     """
     for name, value in settings.items():
         if name in _LEAST:
@@ -79,21 +79,21 @@ class CompactionSettings:
 
     @classmethod
     def of(cls, context: object) -> CompactionSettings:
-        """The settings of a context, as they are now."""
+        """Returns the current settings of a context."""
         return cls(**{field.name: getattr(context, field.name) for field in fields(cls)})
 
     def policy(self, room: int, *, with_account: bool = False) -> Policy:
-        """The preset of the strategy with these settings, for a request of so many tokens.
+        """Returns the preset of the strategy with these settings.
 
         Args:
-            room: The tokens.
-            with_account: Whether "smart" leaves an account of what was asked, said and decided
-                beside the lines that are likely to be needed.
+            room: Tokens of the request.
+            with_account: True if "smart" adds an account of what was asked, said and decided to the
+                lines that are likely to be needed.
 
         Raises:
             PolicyError: If a setting is out of range.
         """
-        # A host may have changed it since the context was made.
+        # A host may change the attribute after the context is created.
         require_choice("compaction_strategy", self.compaction_strategy, _STRATEGIES)
         is_simple = self.compaction_strategy == "simple"
         preset = Policy.preset("amplifier-simple" if is_simple else "amplifier-smart")

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Request:
-    """A request that is to be made.
+    """The parts of a request.
 
     Attributes:
         view: The view of the history within its budget.
-        budget: The most that it may take.
-        prompt: The system prompt in front of the history, as a message; or nothing.
-        prompt_tokens: The tokens of that.
-        room: Tokens of the messages beside that and the notice.
+        budget: Its budget.
+        prompt: The system prompt before the history, as a message; or an empty list.
+        prompt_tokens: The tokens of the system prompt.
+        room: Tokens that the prompt and the notice leave to the messages.
     """
 
     view: BudgetView
@@ -52,40 +52,39 @@ class _Request:
 class SimpleContextManager:
     """Keeps the messages of a session, and shows the model as many as fit.
 
-    The history is never compacted: :meth:`get_messages` has all of it. What the model sees is a
-    view, which is compacted at ``compact_threshold`` of the budget and then only grows, so that a
-    request costs what is new, and a provider's cache stays of use.
+    The history is never compacted: :meth:`get_messages` returns all of it. The model sees a view.
+    It is compacted at ``compact_threshold`` of the budget, and then only grows until the next
+    compaction. So a request costs only new messages, and a provider's prompt cache stays useful.
 
-    Strategies: "simple" leaves the system messages, the task and the last ``keep_last`` messages,
-    calls and results together, no message twice. "smart" goes down Amplifier's eight levels and
-    keeps the lines of what goes that are likely to be needed; with ``importance`` it keeps whole
-    what that function holds important. "custom" calls ``compaction_function``. Whatever one of them
-    leaves over the budget, the engine shortens.
+    Strategies: "simple" keeps the system messages, the task and the last ``keep_last`` messages,
+    without repetitions. "smart" uses Amplifier's eight levels, keeps the lines of removed messages
+    that are likely to be needed, and keeps messages whole that ``importance`` rates high. "custom"
+    calls ``compaction_function``. If the outcome is over the budget, the engine shortens it.
 
     Args:
-        max_tokens: The budget where neither the caller nor the provider gives one.
-        compact_threshold: Share of the budget at which a view is compacted.
-        target_usage: Share of the budget that "smart" and "custom" go down to.
-        protected_recent: Share of the messages, the newest, that "smart" spares while it can.
-        protected_tool_results: Tool results at the end that "smart" spares while it can.
-        truncate_chars: Characters that are left of a tool result that is shortened.
-        compaction_notice_enabled: Whether the model is told of a compaction.
-        compaction_notice_token_reserve: Room for that, and at most a quarter of the budget.
+        max_tokens: The budget if neither the caller nor the provider gives one.
+        compact_threshold: Share of the budget above which a view is compacted.
+        target_usage: Share of the budget that "smart" and "custom" leave.
+        protected_recent: Share of the messages, the newest, that "smart" protects longest.
+        protected_tool_results: The number of newest tool results that "smart" protects longest.
+        truncate_chars: Characters that stay of a shortened tool result.
+        compaction_notice_enabled: True to tell the model about a compaction.
+        compaction_notice_token_reserve: Tokens for the notice, at most a quarter of the budget.
         compaction_notice_verbosity: "off", "minimal", "normal" or "verbose".
-        compaction_notice_min_level: From which level on, 0 to 8, it is told.
+        compaction_notice_min_level: The lowest level, 0 to 8, with a notice.
         hooks: Amplifier's hooks, which get ``context:compact`` and ``context:compaction``.
-        auto_compact: Whether requests are compacted; if not, only :meth:`compact` does.
+        auto_compact: False to compact only in :meth:`compact`, and not before requests.
         compaction_strategy: "simple", "smart" or "custom".
         keep_last: Messages at the end that "simple" keeps.
         truncate_boundary: Share of the tool results, the oldest, that "smart" shortens before it
             removes messages.
         compaction_function: The user's own compaction; plain or async.
-        importance: Scores messages from 0 to 1, plain or async: 0.5 and more is kept whole.
-        counter: What counts tokens; if not given, the counter of the provider's model.
-        store: Where ullage keeps what leaves the view, for a tool that looks it up; none by
+        importance: Scores messages from 0 to 1, plain or async. Messages from 0.5 up stay whole.
+        counter: Counts tokens; if not given, the counter of the provider's model.
+        store: Keeps the content that the view removes, for a tool that reads it back; none by
             default, because the history has everything.
-        on_compaction: Called with the ``Report`` of each compaction that the engine makes, see
-            ``ullage.ContextManager``; a compaction by ``compaction_function`` has none.
+        on_compaction: Called with the ``Report`` of each compaction of the engine, see
+            ``ullage.ContextManager``. ``compaction_function`` has no report.
         recorder: Records these compactions and each request, for a report of the session.
 
     Raises:
@@ -131,7 +130,7 @@ class SimpleContextManager:
         self._memory: list[dict[str, Any]] = []
         # The view that the last request showed.
         self._shown: BudgetView | None = None
-        # The session whose provider tells the budget before the first request does.
+        # The session, whose provider has the budget before the first request.
         self._coordinator: Any = None
         self.messages: list[dict[str, Any]] = []
         self.max_tokens = max_tokens
@@ -150,7 +149,7 @@ class SimpleContextManager:
         self.compaction_strategy = compaction_strategy
         self.keep_last = keep_last
         self.compaction_function = compaction_function
-        # Its settings, as the document's examples read them.
+        # The settings that the document's examples read.
         self.config: Mapping[str, Any] = {
             "max_tokens": max_tokens,
             "compact_threshold": compact_threshold,
@@ -161,38 +160,36 @@ class SimpleContextManager:
         CompactionSettings.of(self).policy(max_tokens)
 
     def join(self, coordinator: Any) -> None:
-        """Makes it the context of a session."""
+        """Joins a session, whose hooks it uses."""
         self._coordinator = coordinator
         self.hooks = getattr(coordinator, "hooks", None)
 
     async def add_message(self, message: dict[str, Any]) -> None:
-        """Adds a message, with the time in ``metadata.timestamp`` if it has none.
-
-        The caller's dict stays as it is; the values in it are shared. O(its length).
+        """Adds a copy of a message, with the time in ``metadata.timestamp``. O(its length).
 
         Raises:
-            MessageError: If it is no message that can be read.
+            MessageError: If it cannot be read.
         """
         self.messages.append(with_timestamp(message))
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None
     ) -> list[dict[str, Any]]:
-        """Returns the request: within the budget, calls and results together.
+        """Returns the messages of the next request: valid, and within the budget.
 
         O(new messages). A compaction runs in a thread; it takes some tens of milliseconds for a
         budget of 200,000 tokens.
 
         Args:
-            token_budget: The most that it may take.
-            provider: Says what its model takes, if no ``token_budget`` is given.
+            token_budget: Tokens that the request may take.
+            provider: Has the window of its model, if no ``token_budget`` is given.
 
         Returns:
-            A new list; the messages in it are shared and not to be changed.
+            A new list. Do not change the messages in it.
 
         Raises:
-            BudgetError: If what must stay does not fit. It names the messages that take the room by
-                their places in :meth:`get_messages`.
+            BudgetError: If the messages that must stay do not fit. It names the largest by their
+                indices in :meth:`get_messages`.
             MessageError: If a message cannot be read.
         """
         await self._open()
@@ -211,28 +208,26 @@ class SimpleContextManager:
         return sent
 
     async def get_messages(self) -> list[dict[str, Any]]:
-        """All messages, as they were added; those of memory files first. O(n)."""
+        """Returns copies of all messages, those of memory files first. O(messages)."""
         await self._open()
         return [dict(message) for message in (*self._memory, *self.messages)]
 
     async def set_messages(self, messages: list[dict[str, Any]]) -> None:
-        """Begins with these messages, as a session does that is resumed. O(length of the messages).
-
-        Calls without results, and results without calls, are repaired in what the model sees.
+        """Replaces all messages, for a session that is resumed. O(length of the messages).
 
         Raises:
-            MessageError: If one of them cannot be read; then nothing changes.
+            MessageError: If a message cannot be read; then nothing changes.
         """
         self.messages = await asyncio.to_thread(copies, list(messages))
         self._views.forget()
 
     async def clear(self) -> None:
-        """Forgets all messages."""
+        """Removes all messages."""
         self.messages = []
         self._views.forget()
 
     async def get_token_count(self) -> int:
-        """Tokens of what the model would be sent now, notice included, before any compaction."""
+        """Returns the tokens of the next request with its notice, before any compaction."""
         request = await self._next_request()
         outlook = self._outlook(request)
         sent = self._with_notice(request, outlook.messages, outlook.tokens)
@@ -244,12 +239,10 @@ class SimpleContextManager:
         return self.auto_compact and self._outlook(request).is_due
 
     async def compact(self) -> int:
-        """Compacts what the model sees now, and returns the tokens saved.
-
-        The history stays as it is. So does a call that waits for its results.
+        """Compacts the view now, and returns the tokens saved. The history stays unchanged.
 
         Raises:
-            BudgetError: If what must stay does not fit.
+            BudgetError: If the messages that must stay do not fit.
         """
         request = await self._next_request()
         before = request.view.stats
@@ -258,23 +251,24 @@ class SimpleContextManager:
         return 0 if stats is None or stats is before else int(stats["tokens_saved"])
 
     async def set_system_prompt_factory(self, factory: PromptFactory | None) -> None:
-        """Asks for the system prompt anew with each request.
+        """Calls the factory for the system prompt of each request.
 
-        It then replaces the system messages of the history, those of hooks and memory files aside.
+        The prompt replaces the system messages of the history, except those of hooks and of memory
+        files.
         """
         await self._open()
         self._prompt = factory
 
     async def _open(self) -> None:
-        """Reads the history, where it is not in memory alone."""
+        """Reads the history of a subclass that has it in a file."""
 
     @property
     def _last_compaction_stats(self) -> dict[str, Any] | None:
-        """The statistics of the compaction that the last request shows."""
+        """The stats of the compaction in the last request."""
         return None if self._shown is None else self._shown.stats
 
     def _format_compaction_notice(self) -> str:
-        """The words of the notice; subclasses may have their own."""
+        """Returns the text of the notice. Subclasses may override it."""
         return notice.notice_of(self._last_compaction_stats or {}, self.compaction_notice_verbosity)
 
     @property
@@ -282,7 +276,7 @@ class SimpleContextManager:
         return self.compaction_notice_enabled and self.compaction_notice_verbosity != "off"
 
     async def _next_request(self) -> _Request:
-        """A request with the budget of the last one; before one, with the most likely budget."""
+        """Returns a request with the budget of the last one, or with the most likely budget."""
         await self._open()
         budget = self._budget or expected_budget(self._coordinator, self.max_tokens)
         if budget is None:
@@ -300,7 +294,7 @@ class SimpleContextManager:
         return _Request(view, budget, prompt, tokens, room)
 
     async def _fit(self, request: _Request, *, hard: bool = False) -> tuple[list[Any], int]:
-        """The messages that fit, and their tokens."""
+        """Returns the messages that fit, and their tokens."""
         history, view, before = self._history(), request.view, request.view.stats
         room, most = request.room, request.budget.tokens - request.prompt_tokens
         if most <= 0:
@@ -314,7 +308,7 @@ class SimpleContextManager:
         try:
             fitted = await view.messages(history, room, request.prompt_tokens, hard=hard)
         except BudgetError:
-            # The room that is kept for the notice is worth less than the request.
+            # Without the reserve for the notice.
             if most <= room:
                 raise
             fitted = await view.messages(history, most, request.prompt_tokens, hard=hard)
@@ -327,10 +321,10 @@ class SimpleContextManager:
         return request.view.outlook(self._history(), request.room)
 
     async def _keep(self, view: BudgetView, messages: list[Any]) -> None:
-        """Keeps a compacted view, where it is to outlive the process."""
+        """Saves a compacted view in a subclass with a file."""
 
     def _history(self) -> list[Any]:
-        """All messages that the model may see."""
+        """Returns all messages that the model may see."""
         if self._prompt is None:
             return [*self._memory, *self.messages]
         shown = (message for message in self.messages if not is_system(message) or is_hook(message))
@@ -339,7 +333,7 @@ class SimpleContextManager:
     def _with_notice(
         self, request: _Request, messages: list[Any], tokens: int
     ) -> list[dict[str, Any]]:
-        """The messages with the system prompt in front, and the notice behind system messages."""
+        """Returns the system prompt and the messages, with the notice after system messages."""
         self._shown = request.view
         sent, stats = [*request.prompt, *messages], request.view.stats
         if not self._has_notice or stats is None:
@@ -360,8 +354,7 @@ async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:
 
     Args:
         coordinator: Amplifier's coordinator.
-        config: The arguments of the class by their names, of which functions are given as
-            "package.module:name".
+        config: The arguments of the class by name; functions as "package.module:name".
 
     Raises:
         PolicyError: If a setting is unknown or out of range.

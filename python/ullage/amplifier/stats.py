@@ -25,10 +25,10 @@ def stats_of(
     settings: CompactionSettings,
     budget: int,
 ) -> dict[str, Any]:
-    """The stats of a compaction, by the names of the document and by those of the code.
+    """Returns the stats of a compaction, under the names of the document and of the code.
 
-    Messages that the compaction left alone are the same objects in ``after``. The tokens, before
-    and after, and the budget include the system prompt. O(messages).
+    Unchanged messages are the same objects in ``after``. The tokens (before, after) and the budget
+    include the system prompt. O(messages).
     """
     same = {id(message) for message in after}
     changed = [n for n, message in enumerate(before) if id(message) not in same]
@@ -51,7 +51,7 @@ def stats_of(
         "after_messages": len(after),
         "messages_removed": len(removed),
         "messages_truncated": len(shortened),
-        # No strategy of ullage stubs what a user said; the key is Amplifier's.
+        # No strategy of ullage replaces a user's message by a stub. The key is Amplifier's.
         "user_messages_stubbed": 0,
         "system_messages_preserved": sum(map(is_system, after)),
         "budget": budget,
@@ -63,11 +63,11 @@ def stats_of(
 
 
 def _with_successors(before: list[Any], changed: list[int], after: list[Any]) -> set[int]:
-    """Those of the changed messages that are still there, by their roles and ids."""
+    """Returns the changed messages that still have a message of the same role and ids."""
     original = {id(message) for message in before}
     new = Counter(_mark(message) for message in after if id(message) not in original)
     survivors: set[int] = set()
-    # From the end: removed messages are mostly older than shortened ones.
+    # From the end, because removed messages are mostly older than shortened ones.
     for index in reversed(changed):
         mark = _mark(before[index])
         if new[mark]:
@@ -77,7 +77,7 @@ def _with_successors(before: list[Any], changed: list[int], after: list[Any]) ->
 
 
 def _mark(message: Any) -> tuple[Any, ...]:
-    """Returns the parts that shortening leaves alone: role, and ids of calls and results."""
+    """Returns the parts that shortening never changes: the role, and ids of calls and results."""
     content, mark = message.get("content"), (message.get("role"), message.get("tool_call_id"))
     if not isinstance(content, list):
         return mark
@@ -104,7 +104,7 @@ def _removing_level(removed: list[int], messages: int, recent: float) -> int:
 
 
 def _ranges(what: str, indices: list[int]) -> list[str]:
-    """Indices as ranges: what happened to message 3, or to the messages 4 to 19."""
+    """Returns lines such as "removed: message 3" and "removed: messages 4 to 19"."""
     ranges: list[list[int]] = []
     for index in indices:
         if ranges and index == ranges[-1][1] + 1:

@@ -1,4 +1,4 @@
-"""The views of a session: one for each model and budget that its requests have."""
+"""The views of a session: one for each model and budget of its requests."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# A session has a few models, and each has a budget. A view that was forgotten is made again from
-# the history, which takes one compaction.
+# A session has a few models, and each has a budget. A dropped view is made again from the history,
+# which takes one compaction.
 _KEPT = 16
 # The encoding of OpenAI's newer models, if the provider does not name its model.
 _ENCODING = "o200k_base"
@@ -34,15 +34,15 @@ class BudgetView:
     """The view of the history within one budget, and the stats of its last compaction.
 
     Args:
-        strategy: How it is compacted.
+        strategy: Compacts the messages.
         budget: The budget of its first request.
-        past: What :meth:`past` returned, or None.
+        past: The outcome of :meth:`past`, or None.
 
     Attributes:
         budget: The budget of the last request.
-        counter: What counts its tokens.
-        stats: What the last compaction did, or None.
-        before: What the model saw before the last compaction.
+        counter: Counts its tokens.
+        stats: The stats of the last compaction, or None.
+        before: The messages that the model saw before the last compaction.
     """
 
     def __init__(
@@ -62,22 +62,22 @@ class BudgetView:
         self._described: tuple[int, Report | None] = (0, None)
 
     def serves(self, strategy: Strategy, budget: Budget) -> bool:
-        """True if a request with this budget sees the same as others."""
+        """True if a request with this budget gets the same messages."""
         return self.strategy == strategy and share_compactions(self.budget.tokens, budget.tokens)
 
     async def messages(
         self, history: list[Any], room: int, prompt: int, *, hard: bool = False
     ) -> tuple[list[Any], int]:
-        """The messages of a request, and their tokens.
+        """Returns the messages of a request, and their tokens.
 
         Args:
             history: All messages that the model may see.
             room: Tokens that the messages may take.
-            prompt: Tokens of the system prompt in front of them.
-            hard: Whether they are compacted in any case.
+            prompt: Tokens of the system prompt before them.
+            hard: True to compact even if it is not due.
 
         Raises:
-            BudgetError: If what must stay does not fit.
+            BudgetError: If the messages that must stay do not fit.
             MessageError: If a message cannot be read.
         """
         request = await self._view.amessages(history, room, hard=hard)
@@ -91,11 +91,11 @@ class BudgetView:
         return request, tokens
 
     def outlook(self, history: list[Any], room: int) -> Outlook:
-        """The messages before any compaction, and whether one is due."""
+        """Returns the messages before any compaction, and says if one is due."""
         return self._view.outlook(history, room)
 
     def past(self) -> dict[str, Any]:
-        """Returns the state with which another process goes on, as JSON-like data."""
+        """Returns the state for another process, as JSON-like data."""
         budget = {"tokens": self.budget.tokens, "model": self.budget.model}
         return {"budget": budget, "stats": self.stats, "view": self._view.state()}
 
@@ -110,11 +110,11 @@ class BudgetView:
 
 
 class Views:
-    """Makes the views of a session, and remembers the last ones.
+    """Creates the views of a session, and keeps the last ones.
 
     Args:
-        counter: What counts for all of them; if not given, the counter of each model.
-        judge: Asks the user which messages are important.
+        counter: The counter of all views; if not given, each model has its own.
+        judge: Selects important messages by the user's function, or None.
         options: Further arguments of the engines.
     """
 
@@ -132,13 +132,13 @@ class Views:
         return self._views[-1] if self._views else None
 
     def counter_for(self, model: str | None) -> TokenCounter:
-        """The counter of a model, always the same one."""
+        """Returns the counter of a model, always the same one."""
         return counter_for(model or _ENCODING) if self._counter is None else self._counter
 
     def view_for(
         self, settings: CompactionSettings, budget: Budget, function: Compaction | None
     ) -> BudgetView:
-        """The view of a request.
+        """Returns the view of a request.
 
         Raises:
             PolicyError: If a setting is out of range.
@@ -151,17 +151,17 @@ class Views:
         return view
 
     def forget(self) -> None:
-        """Begins again with the next request."""
+        """Drops all views."""
         self._views = []
 
     def past(self) -> list[dict[str, Any]]:
-        """Returns everything that another process needs of the views that were compacted."""
+        """Returns the states of the compacted views for another process."""
         return [view.past() for view in self._views if view.stats is not None]
 
     def restore(
         self, past: Sequence[Any], settings: CompactionSettings, function: Compaction | None
     ) -> None:
-        """Takes up what another process left. What no version of this wrote is left out."""
+        """Adds the views of another process. Invalid states are logged and left out."""
         for one in past:
             try:
                 budget = Budget(**one["budget"])
