@@ -19,8 +19,8 @@ logger = Logger(__name__)
 _State = TypeVar("_State")
 
 
-# Share of a prompt that must have come from the cache for the conversation to count as cached:
-# less is a system prompt that anything keeps, and no reason to put off a reduction.
+# The share of a prompt that must come from the cache for the conversation to count as cached. Less
+# is only a cached system prompt, which a reduction does not change.
 _MOSTLY = 0.5
 
 # Model families that Bedrock caches prompts of; it refuses a cache point in a request to any other.
@@ -110,7 +110,7 @@ def model_id(model: Any) -> str | None:
     """Returns the id of a model, or None."""
     try:
         config = model.get_config() if hasattr(model, "get_config") else None
-    except Exception:  # noqa: BLE001 - a model that cannot say what it is, is one that nobody knows
+    except Exception:  # noqa: BLE001 - the id is unknown then
         return None
     identity = config.get("model_id") if isinstance(config, Mapping) else None
     return identity if isinstance(identity, str) else None
@@ -168,8 +168,7 @@ def prompt_tokens(usage: Mapping[str, Any]) -> int | None:
 def supports_prompt_cache(model: Any) -> bool:
     """Returns True if the provider of a model takes cache points in a system prompt.
 
-    Amazon Bedrock does for Claude and Nova, Anthropic's own interface does, and LiteLLM where it
-    leads to Claude. Others are sent plain text.
+    Those are Amazon Bedrock for Claude and Nova, Anthropic's own interface, and LiteLLM for Claude.
     """
     # By name: each of these classes needs the package of its provider to be imported.
     names = {base.__name__ for base in type(model).__mro__}
@@ -191,8 +190,8 @@ def system_prompt_for(
         model: The model that it is for.
 
     Returns:
-        The blocks with a cache point behind them where the provider supports that, and the plain
-        text otherwise. An empty prompt stays what it is: providers refuse to cache nothing.
+        The blocks and a cache point if the provider supports that, otherwise the plain text. An
+        empty prompt gets no cache point, because providers refuse it.
     """
     blocks: list[SystemContentBlock] = [{"text": prompt}] if isinstance(prompt, str) else [*prompt]
     texts = [block["text"] for block in blocks if "text" in block]

@@ -38,11 +38,11 @@ _shared: list[Any] = []
 
 
 def _ensure_prompt_within_budget(agent: Any) -> None:
-    """Reduces the conversation of an agent until its prompt is below the threshold, or cannot be.
+    """Reduces the conversation of an agent if its prompt is above the threshold.
 
-    One reduction from the threshold on, and up to two more while the prompt stays above 90 % of its
-    limit, for at most half a minute. Asks the conversation manager of the agent, or else the shared
-    one. Never raises: the provider decides what is too long.
+    There are up to two more reductions while the prompt stays above 90 % of its limit, for at most
+    half a minute. The conversation manager of the agent makes them, or the shared one. Never raises:
+    the provider decides what is too long.
     """
     run(_ensure_steps(agent))
 
@@ -157,8 +157,8 @@ class PromptBudgetHook(HookProvider):
     """Brings the prompt of an agent inside its budget before each model call.
 
     Reasoning is stripped for a model that takes none (``agent._allow_reasoning_content`` is False),
-    the conversation manager is asked to manage, and then the budget is ensured. Whatever goes wrong
-    in it is logged: the provider decides what is too long.
+    the conversation manager manages the conversation, and then the budget is ensured. Errors are
+    logged: the provider decides what is too long.
 
     A plain callback runs in a thread, so that the event loop goes on.
 

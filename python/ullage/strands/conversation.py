@@ -79,12 +79,12 @@ class _AgentState:
 class MappingConversationManager(RestorableConversationManager, SummarizingConversationManager):
     """Keeps an agent's conversation inside its model's window, layer by layer.
 
-    Before each model call, each layer acts only where those before did not suffice: large tool
-    results are compressed, the oldest messages leave, the agent's model summarizes, and once more
-    with less spared; ``docs/strands.md`` has the numbers. Calls leave with their results. The first
-    zone and the last request are never removed. If the provider still reports an overflow, the
-    history is brought well below what was refused, or the overflow is raised again: never a loop
-    without progress. What the provider reports for each prompt corrects the count.
+    Before each model call, a layer acts only if those before did not suffice: large tool results
+    are compressed, the oldest messages are removed, the agent's model summarizes, and then again
+    with fewer protected messages; ``docs/strands.md`` has the numbers. Calls are removed with their
+    results. The first zone and the last request always stay. If the provider still reports an
+    overflow, the history is made well smaller than the refused one, or the overflow is raised.
+    The prompt sizes that the provider reports correct the count.
 
     If ``engine`` is given, it decides all of this by its own policy.
 
@@ -93,15 +93,15 @@ class MappingConversationManager(RestorableConversationManager, SummarizingConve
 
     Args:
         window_size: Messages of the window; ``CYBER_CONVERSATION_WINDOW`` or 100 if not given.
-        summary_ratio: Share of the prompt at its threshold that a summary takes the place of, from
-            0.1 to 0.8.
+        summary_ratio: Share of the prompt at its threshold that a summary replaces, from 0.1 to
+            0.8.
         preserve_recent_messages: Messages of the last zone; if not given,
             ``CYBER_CONVERSATION_PRESERVE_LAST``, or 15 % of the window and at least 8. Both zones
             together have at most half of the window.
         preserve_first_messages: Messages of the first zone; ``CYBER_CONVERSATION_PRESERVE_FIRST``
             or 1 if not given.
-        tool_result_mapper: Compresses a message: called with it, its index and all messages, and
-            gives the same object back where nothing is to be done. If not given, a
+        tool_result_mapper: Compresses a message. It is called with the message, its index and all
+            messages, and returns the same object if there is nothing to do. If not given, a
             ``LargeToolResultMapper``.
         engine: Decides in place of the layers. One engine may serve several agents.
         store: Keeps removed content, which is lost without one.

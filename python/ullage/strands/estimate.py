@@ -1,9 +1,9 @@
 """Estimates an agent's next prompt by the formula of Cyber-AutoAgent.
 
-8,000 tokens for the system prompt, 3,000 for the tools, 50 for each message, and the characters of
-the messages over a ratio that depends on the model. It needs no tokenizer and is low for Claude;
-:class:`~ullage.ContextManager` counts better. It is what the thresholds of the cascade are shares
-of.
+The formula: 8,000 tokens for the system prompt, 3,000 for the tools, 50 for each message, and the
+characters of the messages divided by a ratio that depends on the model. It needs no tokenizer, and
+is too low for Claude. :class:`~ullage.ContextManager` counts better, but the thresholds of the
+cascade are shares of this estimate.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Fill:
 
     Attributes:
         tokens: Tokens of the prompt.
-        beside: Tokens of the system prompt and the tools, which are among them.
-        limit: Tokens that the prompt may have.
-        threshold: The prompt is reduced if it has so many tokens or more.
+        beside: The part of them for the system prompt and the tools.
+        limit: The most tokens of the prompt.
+        threshold: Tokens from which on the prompt is reduced.
     """
 
     tokens: int
@@ -88,12 +88,12 @@ def reported_tokens(agent: Any) -> int | None:
 def prompt_token_limit(agent: Any, settings: CascadeSettings) -> int:
     """Returns the tokens that an agent's prompt may have.
 
-    The first of these that is known decides: the agent's ``_prompt_token_limit``, the model's
-    window, the limits of the model's id, the limit of the settings.
+    It is the first known one of the agent's ``_prompt_token_limit``, the model's window, the limits
+    of the model's id, and the limit of the settings.
     """
-    said = getattr(agent, "_prompt_token_limit", None)
-    if isinstance(said, int) and not isinstance(said, bool) and said > 0:
-        return said
+    own = getattr(agent, "_prompt_token_limit", None)
+    if isinstance(own, int) and not isinstance(own, bool) and own > 0:
+        return own
     model = getattr(agent, "model", None)
     window = model_window(model)
     if window is None and (known := known_limits(model_id(model) or "")) is not None:
@@ -145,8 +145,8 @@ def is_surely_low(agent: Any, settings: CascadeSettings) -> bool:
 def _empty(agent: Any, settings: CascadeSettings) -> Fill:
     """Returns a prompt without messages, and its limits.
 
-    The system prompt and the tools have the constants of the formula, or are counted if those are
-    too much of the limit.
+    The system prompt and the tools have the constants of the formula. They are counted if the
+    constants are too large a part of the limit.
     """
     limit, beside = prompt_token_limit(agent, settings), PROMPT_OVERHEAD_TOKENS
     threshold = int(limit * settings.relaxed_threshold(cached=is_prompt_cached(agent)))
@@ -159,8 +159,8 @@ def _empty(agent: Any, settings: CascadeSettings) -> Fill:
 class _Prompt:
     """The last estimate of one agent's prompt, so that the next check costs O(new messages).
 
-    After any change other than new messages at the end, the estimate is void. The last message is
-    estimated again each time, since hooks add to it.
+    Any change other than new messages at the end voids it. The last message is estimated each time,
+    because hooks add to it.
     """
 
     def __init__(self, _: Any) -> None:

@@ -47,7 +47,7 @@ _ENDLESS = 1 << 40
 
 @dataclass(frozen=True)
 class LayerSettings:
-    """All that the layers of an agent depend on, most of it arguments of their manager.
+    """The settings of an agent's layers, most of them arguments of the manager.
 
     Attributes:
         limit: Tokens of the model's window.
@@ -240,7 +240,7 @@ def prompt_estimate(agent: Any) -> int | None:
 
 
 def reason_of(agent: Any, error: Exception | None) -> str:
-    """Returns why a reduction is asked for. A reason that the agent gives holds for one of them."""
+    """Returns the reason for a reduction. A reason that the agent has is used once."""
     reason = getattr(agent, "_pending_reduction_reason", None)
     if isinstance(reason, str):
         with contextlib.suppress(AttributeError, TypeError):
@@ -266,6 +266,6 @@ def note_reduction(
     }
     known = getattr(agent, "_context_reduction_events", None)
     events = [*known, event] if isinstance(known, list) else [event]
-    # An agent may refuse attributes; its history is a courtesy.
+    # An object in place of an agent may allow no new attributes.
     with contextlib.suppress(AttributeError, TypeError):
         agent._context_reduction_events = events[-MAX_REDUCTION_HISTORY:]  # noqa: SLF001

@@ -53,7 +53,7 @@ class ToolRouterHook(HookProvider):
     A result above ``artifact_threshold`` characters is written to the artifacts, whole, and the
     conversation gets its head with the path. Without artifacts, or where they cannot be written, a
     result above ``max_result_chars`` keeps its beginning. All texts and JSON of a result are one
-    output; images and documents stay beside it. Whatever goes wrong, the tool's own result stays.
+    output; images and documents stay beside it. After any error the tool's own result stays.
 
     A call of a tool that the agent does not have is run by ``shell_tool``, as a command line in
     which every word is quoted. Without ``shell_tool`` the model is told that there is no such tool.
@@ -145,7 +145,7 @@ class ToolRouterHook(HookProvider):
             logger.exception("tool=<%s> | the result was left as it is", tool)
 
     async def _shrink(self, tool: str, result: Any) -> Any:
-        """Returns the result with what is said of its texts and JSON, and its media."""
+        """Returns the result with an excerpt of its texts and JSON, and its media."""
         outputs = [(item, _output_of(item)) for item in result["content"]]
         text = "\n".join(output for _, output in outputs if output is not None)
         if is_retrieved(text):
@@ -164,7 +164,7 @@ class ToolRouterHook(HookProvider):
                 logger.exception("tool=<%s> | the result was not stored", tool)
             else:
                 head = text[: min(_PREVIEW_CHARS, most // 2)]
-                # The engine reads these words back: what is stored is not stored again.
+                # The engine reads these words, so stored text is not stored again.
                 return (
                     f"[Tool output: {len(text):,} chars total | Preview: {len(head):,} chars below"
                     f" | Full: {place}]\n\n{head}\n\n[Complete output saved to: {place}]"
@@ -221,7 +221,7 @@ def _words_of(value: Any) -> list[str]:
     try:
         return shlex.split(value) if isinstance(value, str) else [str(value)]
     except ValueError:
-        # An open quote: one word, since nobody knows where the others begin.
+        # An open quote: the whole is one word.
         return [value]
 
 

@@ -73,13 +73,13 @@ class CascadeSettings:
     """The settings of the environment. Each field is the variable of its name after the prefix.
 
     Attributes:
-        context_limit: Tokens of the window, where neither agent nor model says.
+        context_limit: Tokens of the window, if neither agent nor model has a limit.
         prompt_telemetry_threshold: Share of the limit from which on a prompt is reduced.
         prompt_cache_relax: Added to that share while the provider answers from its prompt cache.
-        prompt_cache_hint: True if the cache is in use, whatever is reported.
+        prompt_cache_hint: True if the cache is in use, whatever the provider reports.
         tool_compress_truncate: Characters that stay of a compressed tool result.
-        tool_max_result_chars: Characters that a result may bring into the conversation.
-        tool_result_artifact_threshold: A result above so many characters becomes an artifact.
+        tool_max_result_chars: The most characters of a result in the conversation.
+        tool_result_artifact_threshold: Characters above which a result becomes an artifact.
         conversation_window: Messages of the window.
         conversation_preserve_first: Messages of the first zone.
         conversation_preserve_last: Messages of the last zone; None for a share of the window.
@@ -100,10 +100,9 @@ class CascadeSettings:
     def from_env(
         cls, prefix: str = PREFIX, environ: Mapping[str, str] | None = None
     ) -> CascadeSettings:
-        """The settings of the environment, read now: ``CYBER_CONTEXT_LIMIT`` and the like.
+        """Returns the settings of the environment, such as ``CYBER_CONTEXT_LIMIT``.
 
-        A number out of range is brought into it. A value that is not a number is ignored, with a
-        warning.
+        A number out of range is clamped. A value that is not a number is ignored, with a warning.
 
         Args:
             prefix: The prefix of the names.
@@ -123,21 +122,21 @@ class CascadeSettings:
         return replace(cls(), **given)
 
     def relaxed_threshold(self, *, cached: bool) -> float:
-        """The share of the limit from which on a prompt is reduced."""
+        """Returns the share of the limit from which on a prompt is reduced."""
         relaxed = self.prompt_cache_relax if cached or self.prompt_cache_hint else 0.0
         return min(self.prompt_telemetry_threshold + relaxed, MAX_THRESHOLD_RATIO)
 
 
 def zones(window: int, first: int, last: int | None) -> tuple[int, int]:
-    """Messages of the first and of the last zone: together at most half of the window.
+    """Returns the messages of the first and the last zone, together at most half of the window.
 
-    Where nobody says, the last zone is 15 % of the window and at least eight.
+    If ``last`` is None, the last zone is 15 % of the window and at least eight.
     """
     window, first = max(1, window), max(0, first)
     if last is None:
         last = max(PRESERVE_LAST_LEAST, int(window * PRESERVE_LAST_SHARE))
     most = int(window * PRESERVE_SHARE_MOST)
-    # The first request outlives everything, also a window that has no room for a zone.
+    # The first request always stays, even if the window has no room for a zone.
     first = min(first, max(most, 1))
     return first, min(max(0, last), max(0, most - first))
 
