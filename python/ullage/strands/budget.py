@@ -41,8 +41,8 @@ def _ensure_prompt_within_budget(agent: Any) -> None:
     """Reduces the conversation of an agent if its prompt is above the threshold.
 
     There are up to two more reductions while the prompt stays above 90 % of its limit, for at most
-    half a minute. The conversation manager of the agent makes them, or the shared one. Errors are only
-    logged: the provider decides what is too long.
+    half a minute. The conversation manager of the agent makes them, or the shared one. Errors are
+    logged and never raised: the provider decides what is too long.
     """
     run(_ensure_steps(agent))
 
