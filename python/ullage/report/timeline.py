@@ -80,7 +80,7 @@ class Timeline:
                 continue
             found.compactions.append((len(found.steps), entry))
             if isinstance(entry, Report):
-                saved = found._saved(saved, shrunk, entry)
+                saved = found._savings(saved, shrunk, entry)
                 for name, stage in entry.stages.items():
                     found._did(name, stage)
         return found
