@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ullage import BudgetError, MessageError, StoreError, is_overflow
 from ullage._engine.logger import Logger
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-Answer = TypeVar("Answer")
-
 # The most conversations whose rows are kept. A dropped conversation is converted and read again,
 # which takes some milliseconds, and continues from its saved state.
 _KEPT = 64
@@ -38,7 +36,7 @@ MOST_REFUSALS = 4
 _MARK, _STATE = "mark", "state"
 
 
-class Conversation:
+class HostConversation:
     """The requests of one conversation.
 
     Args:
@@ -217,7 +215,7 @@ class Conversations:
         self._reading: Any = reading
         self._may_lag = may_lag
         self._replay = replay
-        self._known: LruCache[Conversation] = LruCache(_KEPT)
+        self._known: LruCache[HostConversation] = LruCache(_KEPT)
 
     def of(
         self,
@@ -225,14 +223,14 @@ class Conversations:
         messages: Sequence[Any],
         key: Any = None,
         saved: Mapping[str, Any] | None = None,
-    ) -> tuple[Conversation, Reading]:
+    ) -> tuple[HostConversation, Reading]:
         """Returns the conversation of a history, and the history as rows.
 
         Args:
             engine: The engine of the conversation.
             messages: The history.
             key: The host's id of the conversation; if None, it is recognized by its messages.
-            saved: The last outcome of :meth:`Conversation.saved` that the host has kept. It takes
+            saved: The last outcome of :meth:`HostConversation.saved` that the host has. It takes
                 precedence over the state in this process.
 
         Raises:
@@ -246,7 +244,7 @@ class Conversations:
             self._known.put((id(engine), key), known)
         return known, reading
 
-    def known(self, engine: ContextManager, key: Any) -> Conversation | None:
+    def known(self, engine: ContextManager, key: Any) -> HostConversation | None:
         """The conversation of a key, if there was a request in it."""
         return self._known.get((id(engine), key))
 
@@ -265,7 +263,7 @@ class Conversations:
         reading: Reading,
         key: Any,
         saved: Mapping[str, Any] | None,
-    ) -> Conversation:
+    ) -> HostConversation:
         state, mark, view = None, None, None
         if saved is not None:
             try:
@@ -280,4 +278,4 @@ class Conversations:
             view = engine.view_of(reading.rows, **reading.opening, state=state, replay=self._replay)
         elif view is None:
             view = engine.open(**reading.opening)
-        return Conversation(engine, view, mark)
+        return HostConversation(engine, view, mark)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent_framework import ChatContext, FunctionInvocationContext
 
     from ullage import ContextManager, Policy
-    from ullage._hosts.conversations import Conversation
+    from ullage._hosts.conversations import HostConversation
     from ullage.stores.protocol import Store
 
 FORMAT = "anthropic"
@@ -148,7 +148,7 @@ def retrieval_tool(store: Store, *, name: str = "retrieve") -> FunctionTool:
     )
 
 
-def _learn(conversation: Conversation, response: Any) -> None:
+def _learn(conversation: HostConversation, response: Any) -> None:
     usage = getattr(response, "usage_details", None) or {}
     conversation.observe(usage.get("input_token_count"), usage.get("cache_read_input_token_count"))
 

@@ -27,7 +27,7 @@ from ullage.litellm.retrieval import ServerTool
 
 if TYPE_CHECKING:
     from ullage import ContextManager, Policy
-    from ullage._hosts.conversations import Conversation
+    from ullage._hosts.conversations import HostConversation
     from ullage._hosts.rows import Reading
     from ullage.stores.protocol import Store
 
@@ -50,7 +50,7 @@ class _Call:
     """A call on its way: its kind, its conversation, and the tokens of its messages."""
 
     kind: str
-    conversation: Conversation
+    conversation: HostConversation
     reading: Reading
     beside: dict[str, Any] = field(repr=False)
     tokens: int

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agents.run_config import CallModelData
 
     from ullage import ContextManager, Policy
-    from ullage._hosts.conversations import Conversation
+    from ullage._hosts.conversations import HostConversation
     from ullage.stores.protocol import Store
 
 FORMAT = "openai-responses"
@@ -151,7 +151,7 @@ class ContextModel(Model):
         *,
         system: str | None,
         tools: list[Any],
-    ) -> tuple[Conversation | None, Any]:
+    ) -> tuple[HostConversation | None, Any]:
         """Returns the answer of ``send`` to the items of a request, and their conversation."""
         if isinstance(given, str) or ids.get("conversation_id") or ids.get("previous_response_id"):
             return None, await send(given)
@@ -237,7 +237,7 @@ async def _first(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
         return
 
 
-def _learn(conversation: Conversation | None, response: Any) -> None:
+def _learn(conversation: HostConversation | None, response: Any) -> None:
     usage = getattr(response, "usage", None)
     if conversation is None or usage is None:
         return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agents.memory import Session
 
     from ullage import ContextManager
-    from ullage._hosts.conversations import Conversation
+    from ullage._hosts.conversations import HostConversation
 
 
 class ContextSession:
@@ -85,7 +85,7 @@ class ContextSession:
         self._items, self._decided = [], None
         await asyncio.to_thread(self._path.unlink, missing_ok=True)
 
-    def _conversation(self, saved: dict[str, Any] | None = None) -> Conversation:
+    def _conversation(self, saved: dict[str, Any] | None = None) -> HostConversation:
         conversation, _ = self._conversations.of(self._engine, self._items, saved=saved)
         return conversation
 

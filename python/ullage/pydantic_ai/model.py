@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from ullage import ContextManager, Policy
-    from ullage._hosts.conversations import Conversation
+    from ullage._hosts.conversations import HostConversation
     from ullage._hosts.rows import Reading
     from ullage.stores.protocol import Store
 
@@ -121,7 +121,7 @@ class Request:
 
     def __init__(
         self,
-        conversation: Conversation,
+        conversation: HostConversation,
         reading: Reading,
         before: Mapping[str, Any] | None,
         beside: dict[str, Any],

@@ -20,7 +20,7 @@ SHRINK = "shrink"
 
 
 @dataclass(frozen=True)
-class Step:
+class TimelineStep:
     """One request.
 
     Attributes:
@@ -55,7 +55,7 @@ class Timeline:
         stages: The sums for each stage.
     """
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TimelineStep] = field(default_factory=list)
     compactions: list[tuple[int, Report | Failure]] = field(default_factory=list)
     changes: dict[int, Changes] = field(default_factory=dict)
     arrived: list[Arrived] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Timeline:
         began_anew = saved > 0 and report.tokens_before >= before
         return report.saved if began_anew else saved + report.saved
 
-    def _step(self, sent: SentRequest, saved: int, economics: Economics) -> Step:
+    def _step(self, sent: SentRequest, saved: int, economics: Economics) -> TimelineStep:
         without, before, rewritten = sent.prompt + saved, 0, 0
         if self.steps:
             before = min(self.steps[-1].without, without)
@@ -106,7 +106,7 @@ class Timeline:
             paid = read * economics.cache_read + written * economics.cache_write
             return paid * economics.input / _MILLION
 
-        return Step(
+        return TimelineStep(
             prompt=sent.prompt,
             without=without,
             read=sent.read,

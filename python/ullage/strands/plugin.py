@@ -19,7 +19,7 @@ from strands.types.exceptions import ContextWindowOverflowException
 from ullage import ContextManager, UllageError
 from ullage._engine.logger import Logger
 from ullage._engine.steps import arun
-from ullage._hosts.conversations import Conversation
+from ullage._hosts.conversations import HostConversation
 from ullage._hosts.results import shrink_result
 from ullage._hosts.rows import PlainReading
 from ullage.strands.agents import PerAgent, note_seam, usage_counts
@@ -320,7 +320,7 @@ class ContextView(EngineSeam, Plugin):
         """Returns the messages to send, or the fewest possible ones; the provider decides."""
         engine, view = self.engine_of(agent), self._views.of(agent).view_of(messages)
         reading = PlainReading(None, messages)
-        request = Conversation(engine, view).request(reading, **system_and_tools(agent))
+        request = HostConversation(engine, view).request(reading, **system_and_tools(agent))
         shown = await arun(request)
         limit_count(shown, engine.policy)
         return shown

@@ -28,7 +28,7 @@ from crewai.hooks import (
 from crewai.llms.base_llm import call_stop_override
 from crewai.tools import tool
 
-from ullage._hosts.conversations import Conversation
+from ullage._hosts.conversations import HostConversation
 from ullage.crewai import ContextLLM, compact_messages, retrieval_tool, shorten_result
 
 from .provider import SYSTEM, Provider, Turn, read_log
@@ -153,13 +153,13 @@ def test_a_hook_compacts_in_place():
 
 
 def test_the_reported_usage_of_each_call_is_learned_from(monkeypatch):
-    learned, observe = [], Conversation.observe
+    learned, observe = [], HostConversation.observe
 
     def watched(self: Any, tokens: int | None, cached: int | None = None) -> None:
         learned.append((tokens, cached))
         observe(self, tokens, cached)
 
-    monkeypatch.setattr(Conversation, "observe", watched)
+    monkeypatch.setattr(HostConversation, "observe", watched)
     provider = Provider(steps=5)
     CrewAgent(provider, engine(), is_async=False).ask("Why does the checkout fail?")
     assert learned == [(tokens, 0) for tokens in provider.tokens]
