@@ -33,7 +33,7 @@ INSIDE = (
     "THIRD-PARTY.md",
 )
 
-# Where PEP 770 puts the list of what is linked.
+# The place of the list of linked packages, by PEP 770.
 SBOM = re.compile(r"\.dist-info/sboms/[^/]+\.cyclonedx\.json$")
 
 # Modules of extras that a bare import may miss, if they are not named like their distribution.

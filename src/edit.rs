@@ -76,7 +76,7 @@ pub enum NotePlace {
         message: usize,
         /// Blocks of the message with older notes, which are removed.
         instead_of: Vec<usize>,
-        /// Whether the gap also contains an answer.
+        /// `Follows` if the gap also contains an answer.
         answer: NoteAnswer,
     },
     /// A message of its own, with an answer if roles require one.
@@ -85,12 +85,12 @@ pub enum NotePlace {
         before: usize,
         /// The role of the message.
         role: Role,
-        /// Whether the other role answers.
+        /// `Follows` if the other role answers.
         answer: NoteAnswer,
     },
 }
 
-/// Whether a note in a message of its own is followed by an answer.
+/// The answer after a note that is a message of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteAnswer {

@@ -67,7 +67,7 @@ static INSIDE: AtomicUsize = AtomicUsize::new(0);
 static FORKING: AtomicUsize = AtomicUsize::new(0);
 
 /// Number of sleeps, about a second in all, after which a fork, or a thread that a fork holds up, continues anyway.
-/// That thread may keep the interpreter from the forking thread.
+/// Otherwise it might hold the interpreter that the forking thread needs.
 const FORK_NAPS: u32 = 5_000;
 
 /// A value for one thread at a time. No fork leaves it locked in the child.
@@ -145,7 +145,7 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// How a thread waits for the end of a fork, if not by sleeping.
+/// The function by which a thread waits for the end of a fork, if not by sleeping.
 static PAUSE: OnceLock<fn(Duration)> = OnceLock::new();
 
 /// Sets how threads wait for the end of a fork. If the host's threads run one at a time, they must let the forking

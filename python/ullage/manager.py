@@ -17,6 +17,7 @@ from ullage._engine.listener import Listener
 from ullage._engine.notes import last_summary
 from ullage._engine.plan_request import PlanRequest
 from ullage._engine.steps import arun, run
+from ullage._engine.suggestions import suggesting
 from ullage.report.reports import Stats, Status
 from ullage.summary import request_for
 
@@ -78,6 +79,7 @@ class ContextManager:
         PolicyError: If an argument is invalid.
     """
 
+    @suggesting
     def __init__(
         self,
         policy: Policy | None = None,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ullage._engine.arguments import not_a_list
+from ullage._engine.suggestions import suggesting
 from ullage.manager import ContextManager
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Compacted(NamedTuple):
     report: Report
 
 
+@suggesting
 def compact(
     messages: Sequence[Any],
     *,

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::{EDITS, REPLACED, WRITTEN};
 use crate::wire::Step;
 
-/// What a call does with a text in its arguments.
+/// The action of a call on a text in its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sense {
     /// Writes it into the file.
@@ -25,7 +25,7 @@ pub struct ArgumentText {
     pub steps: Vec<Step>,
     /// Its range in the arguments as JSON, including the quotes.
     pub literal: Range<usize>,
-    /// What the call does with it.
+    /// The action of the call on it.
     pub sense: Sense,
     /// The text.
     pub text: String,

@@ -14,7 +14,7 @@ struct Detector {
     means: Means,
 }
 
-/// How a content type shortens a text.
+/// The method by which a content type shortens a text.
 enum Means {
     /// Splits the text into pieces; `None` if a closer look shows another type.
     Pieces(for<'a> fn(&'a str) -> Option<Outline<'a>>),

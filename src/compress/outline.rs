@@ -76,11 +76,11 @@ pub struct Piece {
     pub failure_word: bool,
     /// Its contribution to the gap line if it is left out.
     pub absence: Absence,
-    /// Whether it may be kept without a budget.
+    /// The rule by which it may be kept without a budget.
     pub essence: Essence,
 }
 
-/// Whether a piece may be kept without a budget.
+/// The rule by which a piece may be kept without a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Essence {
     /// Its rank decides.

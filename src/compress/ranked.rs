@@ -10,7 +10,7 @@ use super::outline::{Outline, Rank, Unit, lines};
 /// Maximum number of indented lines after a failure that count as its stack or details.
 pub(super) const LONGEST_TRAIL: usize = 40;
 
-/// How it is known if a line reports a failure.
+/// The rule that tells if a line reports a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reports {
     /// By its words.

@@ -162,7 +162,7 @@ impl Ranked {
     }
 }
 
-/// How an anchor is kept.
+/// The form in which an anchor is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AnchorPlace {
     Missing,
@@ -196,7 +196,7 @@ struct LineCover<'a> {
     opened: Vec<bool>,
     /// For each file, true if it was named.
     named: Vec<bool>,
-    /// How each anchor is kept.
+    /// The form in which each anchor is kept.
     places: Vec<AnchorPlace>,
 }
 

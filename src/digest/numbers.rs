@@ -8,7 +8,7 @@ pub(super) const NUMBER_END: char = '\t';
 /// Number of lines that are checked to find out if a text has line numbers.
 const LOOKED_AT: usize = 8;
 
-/// How the lines of a source are numbered.
+/// The numbering of a source's lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Numbering {
     /// By their position in the text.

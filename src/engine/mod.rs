@@ -62,7 +62,7 @@ pub struct Room {
 pub struct Ask<'a> {
     /// Room that the plan may use.
     pub room: Room,
-    /// Whether the plan may wait for the high mark.
+    /// `Soft` if the plan may wait for the high mark.
     pub urgency: Urgency,
     /// See [`Reference::salted`]; 0 unless a store has other content under the reference.
     pub salt: u64,

@@ -13,7 +13,7 @@ use crate::policy::StageName;
 use crate::report::SummaryBy;
 use crate::summary::{Removed, Summaries, SummaryRequest, body, lost_lines, request};
 
-/// Whether the host has a summarizer.
+/// The presence of a summarizer in the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Summarizer {
     /// The host has one, which answers the requests of [`Engine::request`].

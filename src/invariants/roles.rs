@@ -44,7 +44,7 @@ fn speakers<T>(conversation: &Conversation<T>) -> impl Iterator<Item = (usize, R
     roles.filter(|(_, role)| *role != Role::System)
 }
 
-/// How a note about removed messages fits between the messages on both sides.
+/// The position of a note about removed messages, between the messages on both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seam {
     /// Added to the user message before the gap.

@@ -69,7 +69,7 @@ impl Role {
     }
 }
 
-/// Whether a provider signed a reasoning block. A signed block must stay with its tool loop.
+/// The signature of a reasoning block. A block that a provider signed must stay with its tool loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signature {
     /// The block has a signature, or is redacted and so opaque.
@@ -134,7 +134,7 @@ pub enum Part<T> {
     Reasoning {
         /// The text, or the encrypted data of a redacted block.
         text: T,
-        /// Whether it must stay with its tool loop.
+        /// Its signature.
         signature: Signature,
     },
     /// A tool call.
@@ -167,7 +167,7 @@ pub enum Part<T> {
     Opaque(T),
 }
 
-/// Whether a message may be changed.
+/// Protection of a message from any change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pin {
     /// Never edited and never removed.
@@ -185,7 +185,7 @@ pub struct Message<T> {
     pub role: Role,
     /// Its content blocks, in order.
     pub parts: Vec<Part<T>>,
-    /// Whether it may be changed.
+    /// Its protection from changes.
     pub pin: Pin,
     /// Ties of its parts to other parts, with the index of the part. Few messages have any.
     pub ties: Vec<(usize, Tie<T>)>,

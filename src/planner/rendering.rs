@@ -6,7 +6,7 @@ use crate::ledger::Counting;
 use crate::store::{MarkStyle, Places, Reference, Storing};
 use crate::wire::Format;
 
-/// Whether a compaction waits for the high mark.
+/// The urgency of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
     /// It waits for the high mark.
@@ -18,7 +18,7 @@ pub enum Urgency {
 /// The form of references, and the references in a text that are not trusted.
 #[derive(Debug, Clone, Copy)]
 pub struct References<'a> {
-    /// Whether there is a store.
+    /// `On` if there is a store.
     pub storing: Storing,
     /// See [`Reference::salted`].
     pub salt: u64,
@@ -30,7 +30,7 @@ pub struct References<'a> {
     pub places: Option<&'a dyn Places>,
 }
 
-/// Whether the tool loop at the end of the conversation may be removed.
+/// The treatment of the tool loop at the end of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LastLoop {
     /// It is kept, and the model continues with its newest calls and results.
@@ -56,8 +56,8 @@ pub struct Rendering<'a> {
     pub referring: References<'a>,
     /// The time by which it must be done.
     pub deadline: Deadline<'a>,
-    /// Whether the low mark was requested at once. If so, a plan that misses it reports that.
+    /// The urgency. With `Hard`, a plan that misses the low mark reports that.
     pub urgency: Urgency,
-    /// Whether the tool loop at the end may be removed.
+    /// The treatment of the tool loop at the end.
     pub last_loop: LastLoop,
 }

@@ -45,7 +45,7 @@ pub struct Retention {
     pub edits: usize,
     /// Number of those edits whose known lines are all in the context.
     pub grounded: usize,
-    /// How much the context helps to predict the agent's next steps.
+    /// The context's help in predicting the agent's next steps.
     #[serde(flatten)]
     pub help: Help,
     /// The share of the agent's current work in the context.

@@ -1,4 +1,4 @@
-//! What an agent must know to continue: its own last sentences, its list of tasks, the files that it changed, and the
+//! The knowledge that an agent needs to continue: its own last sentences, its list of tasks, the files that it changed, and the
 //! words of the user.
 
 use std::collections::HashSet;

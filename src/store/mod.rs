@@ -63,7 +63,7 @@ pub trait Store: Debug + Send + Sync {
     fn delete(&self, reference: &Reference) -> Result<Deletion>;
 }
 
-/// Whether there is a store.
+/// The presence of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storing {
     /// Removed content is stored.

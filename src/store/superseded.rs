@@ -49,7 +49,7 @@ pub fn is_superseded(text: &str) -> bool {
     }
 }
 
-/// What a call did with a text in its arguments.
+/// The action of a call on a text in its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Went {
     /// Wrote it into the file.

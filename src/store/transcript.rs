@@ -27,7 +27,7 @@ pub enum Flush {
     Never,
 }
 
-/// Whether other processes are kept out.
+/// The exclusion of other processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Locking {
     /// Only one process may have the log open.

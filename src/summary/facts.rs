@@ -43,7 +43,7 @@ pub(super) struct Facts {
     pub words: Vec<Vec<String>>,
 }
 
-/// How often a deed was done, and its outcome.
+/// The count of a deed, and its outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Deed {
     pub times: usize,

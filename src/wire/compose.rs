@@ -65,7 +65,7 @@ pub(super) struct EntryPart {
     pub(super) part: usize,
 }
 
-/// Which pieces share an entry, in a format whose messages may span several entries.
+/// The pieces that share an entry, in a format whose messages may span several entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SharedEntries {
     /// All of them. `openai_responses` itself makes an item of each part.

@@ -12,7 +12,7 @@ pub(super) struct Entry<T> {
     pub(super) ties: Vec<(usize, Tie<T>)>,
 }
 
-/// How an entry forms one message with its neighbours.
+/// The neighbours with which an entry forms one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joins {
     /// It is a message by itself.

@@ -36,7 +36,7 @@ impl Kind {
     }
 }
 
-/// How raw bytes are represented in JSON.
+/// The representation of raw bytes in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bytes {
     /// Only their number, for counting, because a provider does not count them as text.

@@ -58,7 +58,7 @@ pub struct WorkingCopy<'a, T> {
     recent_tokens: usize,
 }
 
-/// Whether a message must be kept.
+/// The rule by which a message is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keeping {
     Must,

@@ -37,7 +37,7 @@ pub struct RewrittenArgument {
     pub literal: Range<usize>,
     /// Its number of characters.
     pub characters: usize,
-    /// What the call did with it.
+    /// The action of the call on it.
     pub went: Went,
 }
 

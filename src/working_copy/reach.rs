@@ -1,4 +1,4 @@
-//! What stages may change: the recent messages, the required messages, and the parts that may be shortened.
+//! The reach of stages: the recent messages, the required messages, and the parts that may be shortened.
 
 use super::WorkingCopy;
 use crate::edit::ItemPlace;

@@ -134,7 +134,7 @@ class _Silent:
 
 SILENT = _Silent()
 
-# What every store must do; those that processes share; those with `keep_for`; those with cells.
+# All stores; stores that processes share; stores with `keep_for`; stores with cells.
 EVERY = {
     "memory": memory,
     "file": file,

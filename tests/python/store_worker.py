@@ -34,7 +34,7 @@ def history_of(conversation: str, turns: int) -> list[dict[str, Any]]:
 
 
 def found_of(view: ullage.View, store: Any, history: list[Any]) -> dict[str, Any]:
-    """What is to be known of the request for a history."""
+    """Returns the facts about the request for a history."""
     request = view.messages(history)
     stored = set(store.list())
     return {

@@ -7,7 +7,7 @@ import pytest
 yaml = pytest.importorskip("yaml")
 
 PINNED = re.compile(r"^[\w.-]+/[\w.-]+@[0-9a-f]{40}$")
-# What a job may do beside reading the sources, and why.
+# The permissions of a job beside reading the sources, and the reasons.
 RIGHTS = {
     ("release", "attest"): {"contents": "read", "id-token": "write", "attestations": "write"},
     # The token of Trusted Publishing, and nothing of the repository.

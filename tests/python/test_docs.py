@@ -116,6 +116,16 @@ def test_each_block_of_the_readme_runs_in_an_empty_file(number, tmp_path):
     run_with_local_provider(script, tmp_path, window=272_000)
 
 
+def test_a_comment_of_the_readme_has_the_tokens_of_its_report():
+    (block,) = [code for code in BLOCK.findall(text_of("README.md")) if "tokens become" in code]
+    said = re.search(r"# ([\d,]+) tokens become ([\d,]+)", block)
+    assert said is not None
+    names: dict[str, Any] = {}
+    exec(block, names)
+    counted = (names["report"].tokens_before, names["report"].tokens_after)
+    assert said.groups() == tuple(f"{float(f'{tokens:.2g}'):,.0f}" for tokens in counted)
+
+
 def test_the_readme_is_short():
     assert len(text_of("README.md").splitlines()) <= 150
 

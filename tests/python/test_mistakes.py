@@ -107,3 +107,35 @@ def test_a_misspelled_name_of_the_package_can_be_suggested():
     with pytest.raises(AttributeError) as raised:
         ullage.ContextManger  # noqa: B018 - the name is what is tried
     assert (raised.value.name, raised.value.obj) == ("ContextManger", ullage)
+
+
+@pytest.mark.parametrize(
+    ("call", "near"),
+    [
+        pytest.param(lambda: ullage.ContextManager(modle="gpt-4o"), "model", id="engine"),
+        pytest.param(lambda: ullage.compact(BEDROCK, modle="gpt-4o"), "model", id="compact"),
+        pytest.param(
+            lambda: ullage.RetrievalTool(ullage.MemoryStore(), nmae="read"), "name", id="tool"
+        ),
+    ],
+)
+def test_a_misspelled_argument_is_answered_with_the_nearest(call, near):
+    with pytest.raises(TypeError, match=rf"unexpected keyword argument.*Did you mean '{near}'\?"):
+        call()
+
+
+def test_an_argument_like_no_other_is_answered_without_a_guess():
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'zzz'$"):
+        ullage.ContextManager(zzz=1)
+
+
+@pytest.mark.parametrize("store", [ullage.MemoryStore, ullage.ContextManager(), "outputs"])
+def test_a_retrieval_tool_refuses_what_is_not_a_store(store):
+    with pytest.raises(ullage.PolicyError, match=r"store: it is .*"):
+        ullage.RetrievalTool(store)
+
+
+def test_a_result_in_place_of_the_name_of_its_tool_is_a_warning():
+    engine = ullage.ContextManager()
+    with pytest.warns(ullage.UllageWarning, match=r"give the name first: shrink\(name, result\)"):
+        assert engine.shrink("a line of a log\n" * 100, "read_log") == "read_log"

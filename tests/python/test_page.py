@@ -71,7 +71,7 @@ def test_a_piece_unfolds_to_all_that_was_stored(tmp_path):
 
 
 def sides(page):
-    """What was done, the reference, and the heads and texts of each piece with two sides."""
+    """Returns the action, the reference, and the heads and texts of each piece with two sides."""
     for piece in elements(page):
         if piece.attrib.get("class") == "piece" and piece.find("div") is not None:
             parts = piece.find("div")

@@ -1,4 +1,4 @@
-"""What hosts save and `ullage.sessions` reads: databases as they wrote them, and trajectories."""
+"""`ullage.sessions` reads what hosts save: databases as they wrote them, and trajectories."""
 
 import contextlib
 import json

@@ -172,7 +172,7 @@ def test_a_killed_worker_is_replaced_and_a_slow_one_is_not(database):
         list(pool.map(lambda _: compacted(database.open(), slow), range(2)))
     assert slow.asked == 1, "its signs of life were seen"
     store = database.open(session="other")
-    # What a worker leaves that was killed while it asked.
+    # The state that a worker leaves if it is killed while it asks.
     killed = Model(seconds=60)
     thread = threading.Thread(target=compacted, args=(store, killed), daemon=True)
     store_write = store.write_cell

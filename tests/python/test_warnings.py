@@ -36,7 +36,7 @@ def test_an_unknown_model_is_a_warning_at_the_callers_line_with_the_nearest_id()
     with pytest.warns(ullage.UllageWarning, match="unknown model 'my-own'") as found:
         catalog.limits("my-own")
     assert "did you mean" not in str(found[0].message)
-    # What the warning says to do is what ends it.
+    # Doing what the warning says ends it.
     overrides = {"my-own": {"window": 128_000}}
     with warnings.catch_warnings(record=True) as none:
         warnings.simplefilter("always")

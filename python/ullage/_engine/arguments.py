@@ -74,6 +74,19 @@ def require_callable(name: str, value: Any) -> None:
         raise _class_error(name, value)
 
 
+def require_store(store: Any) -> None:
+    """Refuses a value that is not a store.
+
+    Raises:
+        PolicyError: If it is any other value.
+    """
+    if isinstance(store, type):
+        raise _class_error("store", store)
+    if not (hasattr(store, "put") and hasattr(store, "get")):
+        remedy = _remedy("store", store)
+        raise PolicyError(f"store: it is {type_of(store)}, which has no `put` and `get`{remedy}")
+
+
 def not_a_list(messages: Any, remedy: str = "give a list of messages") -> MessageError:
     """Returns the error for a value that is not a list of messages.
 
@@ -146,11 +159,8 @@ def policy_and_counter(
         if value is not None and not isinstance(value, kind):
             remedy = _remedy(name, value)
             raise PolicyError(f"{name}: it is {type_of(value)}, not a {kind.__name__}{remedy}")
-    if isinstance(store, type):
-        raise _class_error("store", store)
-    if store is not None and not (hasattr(store, "put") and hasattr(store, "get")):
-        remedy = _remedy("store", store)
-        raise PolicyError(f"store: it is {type_of(store)}, which has no `put` and `get`{remedy}")
+    if store is not None:
+        require_store(store)
     require_callable("summarizer", summarizer)
     if model is not None:
         catalog = BUILT_IN if catalog is None else catalog

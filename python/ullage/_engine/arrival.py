@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import references_in
+from ullage._engine.warning import warn
 from ullage.telemetry import TOOL_NAME
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from ullage._engine.stopwatch import Stopwatch
     from ullage.report.recorder import Recorder
     from ullage.telemetry import Operation, Telemetry
+
+
+# No tool has a longer name.
+_LONGEST_NAME = 200
 
 
 class Arrival:
@@ -46,6 +51,11 @@ class Arrival:
 
     def shrink(self, tool_name: str, result: Any) -> Steps[Any]:
         """Returns the result, shortened if it is too long."""
+        if isinstance(result, str) and len(tool_name) > max(_LONGEST_NAME, len(result)):
+            warn(
+                f"the tool's name has {len(tool_name):,} characters, and its result has"
+                f" {len(result):,}: nothing is shortened; give the name first: shrink(name, result)"
+            )
         with self._stopwatch.running(), self._operation(tool_name) as operation:
             outcome = yield from self._artifact_writer.write(
                 partial(self._shrunk, tool_name, result)

@@ -164,5 +164,5 @@ class PlainReading(Reading):
 
 
 def _dump_and_load(codec: Any) -> dict[str, Any]:
-    """How messages that hold objects of the host become a state."""
+    """Returns the functions that convert messages with objects of the host for a state."""
     return {"dump": getattr(codec, "dump", None), "load": getattr(codec, "load", None)}

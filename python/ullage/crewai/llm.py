@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ullage._engine.steps import Steps
     from ullage.stores.protocol import Store
 
-# What is not the wrapped model's. The stop words of one call are kept by the id of the model.
+# Attributes of the wrapper itself. The stop words of one call are kept by the id of the model.
 _OWN = {
     "acall",
     "call",

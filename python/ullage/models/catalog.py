@@ -202,8 +202,8 @@ class ModelCatalog:
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         return (
             f"unknown model {model!r}{hint}: its window is assumed to be {window:,} tokens, and its"
-            f" tokens are estimated; give a policy with the window, or a catalog that knows it:"
-            f" ModelCatalog(overrides={{{model!r}: {{'window': {window}}}}})"
+            f" tokens are estimated; give a policy with its window (on the command line --window),"
+            f" or ModelCatalog(overrides={{{model!r}: {{'window': {window}}}}})"
         )
 
     def _override(self, model: str) -> dict[str, int] | None:

@@ -56,7 +56,7 @@ def measure_part(part: SessionPart, sweep: Sweep) -> PartMeasured:
 
     measures: list[tuple[str, Measured | UnreadableSession]] = []
     try:
-        # What was measured before an error stays.
+        # Measurements made before an error are kept.
         measures.extend(
             (session.name, measured_or_not(session, sweep)) for session in sessions_in(part, note)
         )

@@ -168,6 +168,8 @@ def _values(text: str, problems: Problems) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
+        if not text.strip():
+            raise ValueError("it is empty") from error
         values = _on_lines(text, problems)
         if values is None:
             raise ValueError(f"it is not valid JSON: {error}") from error

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import _core
 from ullage._core import PolicyError
+from ullage._engine.arguments import require_store
 from ullage._engine.reasons import error_line
 from ullage._engine.steps import arun, run
+from ullage._engine.suggestions import suggesting
 from ullage.stores.retrieval import DEFAULT_LIMIT, retrieval, searching
 
 if TYPE_CHECKING:
@@ -89,9 +91,14 @@ class RetrievalTool:
         store: The store of the outputs.
         name: The name of the tool for the model.
         limit: The most characters of an answer. The default is about 5,000 tokens.
+
+    Raises:
+        PolicyError: If the store is not one.
     """
 
+    @suggesting
     def __init__(self, store: Store, *, name: str = "retrieve", limit: int = DEFAULT_LIMIT) -> None:
+        require_store(store)
         self.store = store
         self.name = name
         self.limit = limit

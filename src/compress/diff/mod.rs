@@ -95,7 +95,7 @@ fn mark_header(diff: &mut RankedLines<'_>, file: &FileChange<'_>, kind: Kind) {
     );
 }
 
-/// Who wrote a file: a person or a tool.
+/// The author of a file: a person or a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     ByPeople,

@@ -7,7 +7,7 @@ use crate::compress::failure_words::failure_words;
 /// Up to this many numbers may report a failure, such as `"errors": 3`. If there are more, they are measurements.
 const COUNTED: usize = 3;
 
-/// How certain it is that a value reports a failure.
+/// The evidence that a value reports a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::compress) enum Sign {
     /// Words report it.

@@ -12,7 +12,7 @@ pub use json::{JsonSample, json_sample};
 use serde::{Deserialize, Serialize};
 use systems::{amplifier, cyber_autoagent, sre_agent, sre_agent_payload, supyagent, valis};
 
-/// How a tool's output is shortened as it arrives.
+/// The method that shortens a tool's output as it arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compressor {

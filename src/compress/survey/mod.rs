@@ -157,7 +157,7 @@ fn list_of_lines(text: &str) -> Option<String> {
     (lines.len() > 1).then(|| format!("[{}]", lines.join(",\n")))
 }
 
-/// Whether the stored text is the whole payload.
+/// The completeness of a stored text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whole {
     /// It is the whole payload.

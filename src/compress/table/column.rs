@@ -63,7 +63,7 @@ pub(in crate::compress) struct Column<'a> {
     pub(super) categories: Vec<Category<'a>>,
     has_categories: bool,
     last: usize,
-    /// Which end of a span the column holds, and its times.
+    /// The end of a span that the column holds, and its times.
     pub(super) edge: Option<Edge>,
     pub(super) moments: Vec<(u32, Moment)>,
 }

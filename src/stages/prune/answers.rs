@@ -6,7 +6,7 @@ use crate::message::{Item, Outcome, Part, Text, digest_of};
 use crate::store::{Storing, is_superseded, marked};
 use crate::working_copy::WorkingCopy;
 
-/// How much of the output is in the conversation.
+/// The part of the output that is in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
     /// All of it.
@@ -34,7 +34,7 @@ pub(super) struct CallAnswer<'a> {
     pub place: ItemPlace,
     /// The output, without the mark of an earlier compaction.
     pub text: &'a str,
-    /// How much of the output is in the conversation.
+    /// The part of the output that is in the conversation.
     pub extent: Extent,
     /// True if the output says that the call failed.
     pub failed: bool,

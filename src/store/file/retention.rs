@@ -11,7 +11,7 @@ use crate::store::Reference;
 use crate::store::disk::{self, failed};
 use crate::store::mentions::hashes;
 
-/// How many artifacts a folder keeps.
+/// The number of artifacts that a folder keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     keep: usize,

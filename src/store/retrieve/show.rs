@@ -13,7 +13,7 @@ const LONG_LINE: usize = 2_000;
 /// Number of bytes shown on each side of a match in a long line: about two lines of text.
 const AROUND: usize = 200;
 
-/// Which end of a long selection is shown.
+/// The end of a long selection that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     First,

@@ -236,7 +236,7 @@ fn others_end(text: &[u8], at: usize, class: u8) -> Option<usize> {
     (end > at + 1).then_some(end)
 }
 
-/// Whether a slash may follow among the newlines.
+/// Permission for a slash among the newlines.
 #[derive(Clone, Copy, PartialEq)]
 enum Slash {
     InTail,

@@ -48,7 +48,7 @@ const CONVERSATIONS: usize = 64;
 const MOST_TIMES: usize = 4;
 const MOST_BESIDE: usize = 200_000;
 
-/// Whether a report was used.
+/// The use that was made of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Learned {
     /// It is remembered. A single odd report counts little among the others.

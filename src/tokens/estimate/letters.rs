@@ -4,7 +4,7 @@
 //! this, random letters and ids would be counted like words. The lists come from the texts to which the weights were
 //! fitted: English and twenty other languages, code, and tool output. Each kind has the same weight.
 
-/// How often a letter follows another.
+/// The frequency with which a letter follows another.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LetterFrequency {
     /// At least once in a hundred cases.

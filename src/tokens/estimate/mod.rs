@@ -48,7 +48,7 @@ pub fn ratio_named(name: &str) -> Result<f64> {
 const LEAST_RATIO: f64 = 0.1;
 const GREATEST_RATIO: f64 = 1_000.0;
 
-/// How an estimate reads a text.
+/// The method by which an estimate reads a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     /// The cost of every byte depends on the byte before it.

@@ -1,4 +1,4 @@
-"""What is LangChain's, LangGraph's and deepagents' own."""
+"""Tests of features that only LangChain, LangGraph and deepagents have."""
 
 from __future__ import annotations
 

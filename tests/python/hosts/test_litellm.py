@@ -1,4 +1,4 @@
-"""What is LiteLLM's own."""
+"""Tests of features that only LiteLLM has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is the OpenAI Agents SDK's own."""
+"""Tests of features that only the OpenAI Agents SDK has."""
 
 from __future__ import annotations
 

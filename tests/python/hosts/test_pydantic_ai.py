@@ -1,4 +1,4 @@
-"""What is Pydantic AI's own."""
+"""Tests of features that only Pydantic AI has."""
 
 from __future__ import annotations
 
