@@ -255,9 +255,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("wheels", type=Path, nargs="+")
     parser.add_argument("--extras", action="store_true", help="also each extra; needs a network")
-    parser.add_argument(
-        "--local", action="store_true", help="built here, to be used here"
-    )
+    parser.add_argument("--local", action="store_true", help="built here, to be used here")
     options = parser.parse_args()
     tried = 0
     for wheel in (wheel.resolve() for wheel in options.wheels):
