@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _NOTHING = SummaryAnswer(None, "there was nothing to summarize")
 # Precedes the lines in the text of a summary.
-LINES = "Lines of them with what the summary leaves out:"
+LINES = "Lines from these messages that the summary leaves out:"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ pub(super) const USER: &str = "the user";
 pub(super) const ASSISTANT: &str = "the assistant";
 
 /// The first line of an account, which may precede a digest.
-pub const ACCOUNT: &str = "What happened in them, told without a model:";
+pub const ACCOUNT: &str = "Summary of these messages, written without a model:";
 /// The account's heading above the user's requests.
 pub const REQUESTS: &str = "## Requests";
 /// The account's heading above the assistant's words.
@@ -24,7 +24,7 @@ pub(super) const NAMES: &str = "other lines, names only";
 const UNNAMED: &str = "an unnamed source";
 
 /// The first line of a digest, before and after the mark.
-const INTRODUCTION: (&str, &str) = ("Quotes from them; only [", " begins a heading:");
+const INTRODUCTION: (&str, &str) = ("Lines from these messages. Only [", " begins a heading:");
 
 /// The word before the title of a source that is not a speaker.
 const FROM: &str = "from ";

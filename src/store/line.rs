@@ -73,7 +73,7 @@ pub fn removal_note(messages: usize, whereabouts: &Whereabouts<'_>, body: &str) 
 }
 
 /// The answer to a note that must be a message of its own between two others.
-pub const NOTE_ANSWER: &str = "[ullage: noted; the conversation goes on below]";
+pub const NOTE_ANSWER: &str = "[ullage: noted; the conversation continues below]";
 
 /// Puts the line about a retrieval before `body`, the retrieved text. O(length).
 pub fn retrieval_marked(reference: &Reference, what: &str, body: &str) -> String {

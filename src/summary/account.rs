@@ -16,7 +16,7 @@ const LINE: usize = 400;
 
 /// The sections, in the order in which they are written.
 const HEADINGS: [&str; 6] =
-    [REQUESTS, "## Done", "## Failed, and not seen to work since", "## Tasks", WORDS, "## Earlier summary"];
+    [REQUESTS, "## Done", "## Failed, without a later success", "## Tasks", WORDS, "## Earlier summary"];
 const DONE: usize = 1;
 const FAILED: usize = 2;
 const TASKS: usize = 3;

@@ -13,7 +13,7 @@ pub(super) const USER: &str = "• User:";
 const SUMMARY: &str = "Summary of them:";
 
 /// The line before the lines after a summary.
-pub const LINES: &str = "Lines of them with what the summary leaves out:";
+pub const LINES: &str = "Lines from these messages that the summary leaves out:";
 
 /// The beginning of a quoted line.
 const QUOTED: &str = "> ";

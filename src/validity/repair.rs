@@ -42,7 +42,7 @@ pub struct Repaired {
 /// Appended to a message that would otherwise end with reasoning.
 const STOPPED: &str = "[ullage: the model stopped here]";
 /// Put before a conversation that would otherwise begin with the model.
-const BEGINNING: &str = "[ullage: the conversation goes on here]";
+const BEGINNING: &str = "[ullage: the conversation continues here]";
 
 /// Repairs a conversation until it breaks no rule that all providers share, and none of `demands`. O(parts).
 pub fn repair<T: Text>(conversation: &Conversation<T>, demands: &[Demand], open: OpenCalls) -> Repaired {

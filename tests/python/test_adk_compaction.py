@@ -268,7 +268,7 @@ def test_no_line_of_a_model_passes_for_one_of_ours(forged):
 
     text = all_text(asyncio.run(run()).seen[-1])
     assert "bait_1" in text
-    ours = ("[ullage: 3", "[123 the user]", "Lines of them", "Quotes from them")
+    ours = ("[ullage: 3", "[123 the user]", "Lines from these messages")
     assert not [line for line in text.splitlines() if line.startswith(ours)]
 
 

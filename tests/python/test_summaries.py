@@ -151,7 +151,7 @@ def test_a_failure_gives_an_account_and_a_line(summarizer, reason, beside, messa
     assert line.startswith("the summary was made without a model: ")
     assert reason in line
     assert any(reason in record.getMessage() for record in caplog.records)
-    assert "told without a model" in json.dumps(messages)
+    assert "written without a model" in json.dumps(messages)
     assert report.tokens_after == count(messages) <= 5_000
 
 

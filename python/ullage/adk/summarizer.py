@@ -144,7 +144,7 @@ class SummaryWriter:
                 partial(engine.asummarize, contents, previous=previous),
             )
         if summary.by == "engine":
-            logger.debug("reason=<%s> | told without a model", "; ".join(summary.warnings))
+            logger.debug("reason=<%s> | written without a model", "; ".join(summary.warnings))
             return (self._lines(previous, events) if self._by_lines else summary.text), None
         if not found:
             asked = self._counter.count(previous) + self._counter.count_messages(contents, FORMAT)

@@ -84,10 +84,10 @@ fn of_the_user(note: &str) -> Vec<&str> {
         } else if section == "## Requests" {
             said.push(&line[2..]);
         }
-        line.strip_prefix("Quotes from them; only [")?.strip_suffix(" begins a heading:")
+        line.strip_prefix("Lines from these messages. Only [")?.strip_suffix(" begins a heading:")
     });
     let Some(mark) = mark else {
-        assert!(note.contains("\nWhat happened in them, told without a model:\n"), "{note}");
+        assert!(note.contains("\nSummary of these messages, written without a model:\n"), "{note}");
         return said;
     };
     let mut is_of_user = false;
@@ -236,7 +236,7 @@ fn an_account_has_one_short_line_of_an_output() {
     let messages: Vec<Message> = std::iter::once(Message::text("user", "Test it.")).chain(steps).collect();
     let output = pressed(&render(&messages, Format::Anthropic), 20);
     let note = digests(&output)[0];
-    let account = note.split("Quotes from them; only [").next().unwrap();
+    let account = note.split("Lines from these messages. Only [").next().unwrap();
     let told: Vec<&str> = account.lines().filter(|line| line.contains("delete part_")).collect();
     assert!(!told.is_empty(), "{note}");
     for line in told {

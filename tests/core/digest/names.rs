@@ -79,7 +79,7 @@ fn parts(output: &Value) -> (Vec<String>, Vec<String>) {
         match text.split_once(&format!("{TITLE}\n")) {
             Some((before, after)) => {
                 let (before, heading) = before.rsplit_once('\n').unwrap();
-                assert!(before.contains(&format!("only {heading} begins a heading:")), "{heading:?}");
+                assert!(before.contains(&format!("Only {heading} begins a heading:")), "{heading:?}");
                 assert!(text.starts_with("[ullage: "), "{text}");
                 assert!(!after.contains('\n'), "nothing follows them: {after:?}");
                 names.extend(after.split(' ').map(str::to_owned));

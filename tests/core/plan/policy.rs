@@ -319,7 +319,7 @@ fn a_plan_explains_itself() {
     assert_eq!(
         plan(150),
         "5 messages, 2,053 tokens; budget 150 (starts above 150, goes down to 150)\n  \
-         window   messages 1 to 3: removed, 2,033 -> 40 tokens (the oldest messages that may be removed)\n\
-         after: 60 tokens, 1,993 saved, 60 to be cached again\n"
+         window   messages 1 to 3: removed, 2,033 -> 39 tokens (the oldest messages that may be removed)\n\
+         after: 59 tokens, 1,994 saved, 59 to be cached again\n"
     );
 }
