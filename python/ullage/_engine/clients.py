@@ -22,7 +22,7 @@ def client_summarizer(
         text_of: Reads the answer.
     """
 
-    async def awaited(answer: Awaitable[Any]) -> str:
+    async def text_when_ready(answer: Awaitable[Any]) -> str:
         return text_of(await answer)
 
     async def asummarize(request: SummaryRequest) -> str:
@@ -30,6 +30,6 @@ def client_summarizer(
 
     def summarize(request: SummaryRequest) -> str | Awaitable[str]:
         answer = ask(request)
-        return awaited(answer) if inspect.isawaitable(answer) else text_of(answer)
+        return text_when_ready(answer) if inspect.isawaitable(answer) else text_of(answer)
 
     return asummarize if inspect.iscoroutinefunction(method) else summarize

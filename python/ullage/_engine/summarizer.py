@@ -200,20 +200,20 @@ class SummaryCaller:
             _calling.reset(token)
         return self._judge(request, returned, None, patience)
 
-    def unanswered(self, reason: str) -> SummaryAnswer:
+    def no_answer(self, reason: str) -> SummaryAnswer:
         """Returns no answer, without a call.
 
         Raises:
             SummaryError: If a summary is required.
         """
-        return self._nothing(reason, None)
+        return self._no_answer(reason, None)
 
     def _summarize(self, request: SummaryRequest) -> Any:
         return cast("Summarizer", self._summarizer)(request)
 
     def _known(self, request: SummaryRequest | None) -> SummaryAnswer | None:
         if self._summarizer is None or request is None:
-            return self._nothing(NOBODY, None)
+            return self._no_answer(NOBODY, None)
         if self in _calling.get():
             return SummaryAnswer(None, "the summarizer itself started the compaction")
         text = self._remembered.get(_key(request))
@@ -228,18 +228,18 @@ class SummaryCaller:
     ) -> SummaryAnswer:
         if error is not None:
             if isinstance(error, OutOfTimeError):
-                return self._nothing(f"no answer within {patience:.3g} seconds", error)
+                return self._no_answer(f"no answer within {patience:.3g} seconds", error)
             if isinstance(error, SelfCancelledError):
-                return self._nothing("it raised CancelledError without being cancelled", error)
-            return self._nothing(error_line(error, str(request)), error)
+                return self._no_answer("it raised CancelledError without being cancelled", error)
+            return self._no_answer(error_line(error, str(request)), error)
         if not issubclass(type(returned), str):
             if inspect.isawaitable(returned):
                 discard(returned)
-            return self._nothing(f"it returned {type(returned).__name__}, not text", None)
+            return self._no_answer(f"it returned {type(returned).__name__}, not text", None)
         # A subclass may have any methods.
         text = str.__str__(returned)
         if not text.strip():
-            return self._nothing("it returned no text", None)
+            return self._no_answer("it returned no text", None)
         self._remember(request, text)
         return SummaryAnswer(text)
 
@@ -250,7 +250,7 @@ class SummaryCaller:
         while len(self._remembered) > _REMEMBERED:
             self._remembered.popitem(last=False)
 
-    def _nothing(self, reason: str, error: BaseException | None) -> SummaryAnswer:
+    def _no_answer(self, reason: str, error: BaseException | None) -> SummaryAnswer:
         reason = one_line(reason)
         if self._required:
             raise SummaryError(

@@ -137,7 +137,7 @@ class SummarySource:
         if answer.late and not was_done:
             # It had its time. Another call would take as long again.
             reason = "the background summary did not finish in time"
-            return SummarizedPlan(plan, self._caller.unanswered(reason)), ""
+            return SummarizedPlan(plan, self._caller.no_answer(reason)), ""
         with self._stopwatch.running():
             done, tokens, why_not = self._background.finished(pending, answer, messages, ask)
         if done is None:

@@ -239,7 +239,7 @@ class Conversations:
         known = None if key is None else self.known(engine, key)
         reading = self._reading(self._codec, messages, None if known is None else known.reading)
         if known is None or not known.is_at(saved, may_lag=self._may_lag):
-            known = self._opened(engine, reading, key, saved)
+            known = self._open(engine, reading, key, saved)
         if key is not None:
             self._known.put((id(engine), key), known)
         return known, reading
@@ -257,7 +257,7 @@ class Conversations:
             self._known.take((id(engine), key))
         known.release()
 
-    def _opened(
+    def _open(
         self,
         engine: ContextManager,
         reading: Reading,

@@ -69,7 +69,7 @@ def _block(content: Content) -> dict[str, Any]:
     if kind in {"data", "uri"} and (content.media_type or "").startswith("image/"):
         source = {"type": "url", "url": content.uri}
         return {"type": "image", "source": source, HOST: content}
-    return {"type": "text", "text": _said(content), HOST: content}
+    return {"type": "text", "text": _text_of(content), HOST: content}
 
 
 def _content(block: dict[str, Any]) -> Content:
@@ -86,12 +86,12 @@ def _content(block: dict[str, Any]) -> Content:
         if own is not None and _result_text(own) == text:
             return own
         return Content.from_function_result(block["tool_use_id"], result=text)
-    if own is None or (kind == "text" and block["text"] != _said(own)):
+    if own is None or (kind == "text" and block["text"] != _text_of(own)):
         return Content.from_text(block["text"])
     return own
 
 
-def _said(content: Content) -> str:
+def _text_of(content: Content) -> str:
     """The text of a content, or what it takes in a request."""
     if isinstance(content.text, str):
         return content.text

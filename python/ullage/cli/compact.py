@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
             say_json(changed.to_dict(report=changed.report.to_dict()))
         elif not options.quiet:
             note(_in_words(changed.name, changed.report, options))
-    return unread.ended(FINE, did=bool(done))
+    return unread.report(FINE, did=bool(done))
 
 
 def _in_words(name: str, report: Report, options: argparse.Namespace) -> str:

@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
             say_json(asdict(count))
     elif counts:
         _show(counts, counter.name)
-    return unread.ended(FINE, did=bool(counts))
+    return unread.report(FINE, did=bool(counts))
 
 
 def _counts(

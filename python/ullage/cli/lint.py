@@ -52,4 +52,4 @@ def run(options: argparse.Namespace) -> int:
         else:
             say(f"{name}: {violation}", "bold")
             say(f"    {violation.provider_says}")
-    return unread.ended(FOUND if found else FINE, did=did)
+    return unread.report(FOUND if found else FINE, did=did)

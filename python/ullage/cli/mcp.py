@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import ullage
 from ullage.cli.codes import FINE
 from ullage.cli.errors import CommandError
-from ullage.cli.options import command, completed
+from ullage.cli.options import command, set_completion
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +29,7 @@ def add_to(commands: Any) -> None:
     )
     add = parser.add_argument
     store = add("--store", type=Path, required=True, metavar="FOLDER", help="the folder of a store")
-    completed(store, "folder")
+    set_completion(store, "folder")
     add("--session", metavar="NAME", help="the session of the store, if it has one")
     add("--write", action="store_true", help="let compress store the whole text")
 

@@ -11,7 +11,7 @@ import ullage
 from ullage.cli.codes import exit_codes
 from ullage.cli.conversations import system_in, tools_in
 from ullage.cli.errors import CommandError
-from ullage.cli.policies import changed, chosen
+from ullage.cli.policies import change_policy, choose_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,12 +52,14 @@ def command(
 
 def add_file(parser: argparse.ArgumentParser) -> None:
     """Adds the conversation that a command reads."""
-    completed(parser.add_argument("file", metavar="FILE", help=_CONVERSATION), "file")
+    set_completion(parser.add_argument("file", metavar="FILE", help=_CONVERSATION), "file")
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
     """Adds the conversations that a command reads."""
-    completed(parser.add_argument("files", nargs="+", metavar="FILE", help=_CONVERSATION), "file")
+    set_completion(
+        parser.add_argument("files", nargs="+", metavar="FILE", help=_CONVERSATION), "file"
+    )
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
@@ -100,7 +102,7 @@ def add_policy(parser: Any, *, model: str = "for its window and its token counte
         metavar="NAME|FILE",
         help="a preset, a policy in a .toml, .yaml or .json file, or an agent's .yaml",
     )
-    completed(policy, "file")
+    set_completion(policy, "file")
     add(
         "--set",
         action="append",
@@ -134,7 +136,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         given = group.add_argument(
             f"--{name}", type=Path, metavar="FILE", help=f"{what}; part of the window"
         )
-        completed(given, "file")
+        set_completion(given, "file")
 
 
 def engine_of(
@@ -162,11 +164,11 @@ def policy_of(options: argparse.Namespace) -> tuple[ullage.Policy | None, str | 
 
     The file of an agent may name the model.
     """
-    policy, model = chosen(options.policy, options.model)
+    policy, model = choose_policy(options.policy, options.model)
     changes = dict(_setting(given) for given in options.set)
     if options.window is not None:
         changes["window"] = options.window
-    return (changed(policy, model, changes) if changes else policy), model
+    return (change_policy(policy, model, changes) if changes else policy), model
 
 
 def add_planning(parser: argparse.ArgumentParser) -> None:
@@ -192,7 +194,7 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
         help="the index of a message that must not change, counted from 0; may be repeated",
     )
     store = add("--store", type=Path, metavar="FOLDER", help="the folder for removed content")
-    completed(store, "folder")
+    set_completion(store, "folder")
 
 
 def store_of(folder: Path | None) -> ullage.FileStore | None:
@@ -225,7 +227,7 @@ def value_of(text: str) -> Any:
         return text
 
 
-def completed(action: argparse.Action, by: str) -> None:
+def set_completion(action: argparse.Action, by: str) -> None:
     """Sets how a shell completes an argument: "file" or "folder"."""
     action.completed_by = by  # type: ignore[attr-defined]
 

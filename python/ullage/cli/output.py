@@ -14,9 +14,9 @@ from ullage.cli.console import note, progress
 from ullage.cli.conversations import STANDARD_INPUT, read
 from ullage.cli.errors import CommandError
 from ullage.cli.locks import require_unlocked
-from ullage.cli.options import completed
+from ullage.cli.options import set_completion
 from ullage.cli.overwriting import add_dry_run, add_force, lost_messages, require_new
-from ullage.sessions.packing import packed
+from ullage.sessions.packing import pack
 from ullage.sessions.shapes import LINES
 from ullage.sessions.transcripts import KIND as TRANSCRIPT
 
@@ -40,7 +40,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write to this file, whole or not at all; standard output if not given",
     )
-    completed(file, "file")
+    set_completion(file, "file")
     group.add_argument(
         "-i", "--in-place", action="store_true", help="write back to FILE, whole or not at all"
     )
@@ -219,7 +219,7 @@ def _write(options: argparse.Namespace, source: SessionFile, outcome: list[list[
     if options.in_place:
         require_unlocked(file)
     try:
-        write_whole(file, packed(file, text))
+        write_whole(file, pack(file, text))
     except (OSError, ValueError) as error:
         raise CommandError(
             f"{file} cannot be written: {getattr(error, 'strerror', None) or error}"

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
                 say(name, "bold")
             say(plan.explain().rstrip("\n") if options.explain else _shortly(plan))
         code = code if plan.is_empty else FOUND
-    return unread.ended(code, did=bool(plans))
+    return unread.report(code, did=bool(plans))
 
 
 def _shortly(plan: Plan) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SECTIONS_OF_AN_AGENT = {"context", "name"}
 
 
-def chosen(source: str | None, model: str | None) -> tuple[ullage.Policy | None, str | None]:
+def choose_policy(source: str | None, model: str | None) -> tuple[ullage.Policy | None, str | None]:
     """Returns the named policy, or None, and the model. The file of an agent may name the model.
 
     Raises:
@@ -40,7 +40,7 @@ def chosen(source: str | None, model: str | None) -> tuple[ullage.Policy | None,
         raise ullage.PolicyError(f"{source}: {error}") from error
 
 
-def changed(
+def change_policy(
     policy: ullage.Policy | None, model: str | None, changes: dict[str, Any]
 ) -> ullage.Policy:
     """Returns the policy with some settings changed; of the model if the policy is None.

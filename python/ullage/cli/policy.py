@@ -11,8 +11,8 @@ from ullage._engine import policy_file
 from ullage.cli.codes import FINE, FOUND
 from ullage.cli.console import say, say_json, table
 from ullage.cli.faults import faults
-from ullage.cli.options import add_json, command, completed
-from ullage.cli.policies import chosen
+from ullage.cli.options import add_json, command, set_completion
+from ullage.cli.policies import choose_policy
 from ullage.cli.unread import Unread
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def add_to(commands: Any) -> None:
         reads=False,
     )
     policy = showing.add_argument("policy", metavar="NAME|FILE", help="a preset or a file")
-    completed(policy, "file")
+    set_completion(policy, "file")
     form = showing.add_mutually_exclusive_group()
     for name, write in (("toml", _toml), ("yaml", _yaml), ("json", _json)):
         form.add_argument(
@@ -80,7 +80,7 @@ def add_to(commands: Any) -> None:
         found="a file has an error",
     )
     files = checking.add_argument("files", nargs="+", metavar="FILE", help=".toml, .yaml or .json")
-    completed(files, "file")
+    set_completion(files, "file")
     add_json(checking, "print a JSON object for each fault")
 
 
@@ -109,7 +109,7 @@ def list_presets(options: argparse.Namespace) -> int:
 
 def show(options: argparse.Namespace) -> int:
     """Prints the settings of a policy."""
-    policy, _ = chosen(options.policy, None)
+    policy, _ = choose_policy(options.policy, None)
     assert policy is not None  # noqa: S101 - as a source is given
     say(options.write(policy.to_dict()).rstrip("\n"))
     return FINE
@@ -131,7 +131,7 @@ def check(options: argparse.Namespace) -> int:
                 else:
                     line = "" if fault.line is None else f":{fault.line}"
                     say(f"{file}{line}: {fault.problem}", "bold")
-    return unread.ended(code, did=did)
+    return unread.report(code, did=did)
 
 
 def _toml(settings: dict[str, Any]) -> str:

@@ -64,18 +64,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", ullage.UllageWarning)
-            warnings.showwarning = _warned
+            warnings.showwarning = _print_warning
             code: int = options.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
         if sys.flags.dev_mode and not isinstance(error, _EXPECTED):
             raise
-        return _failed(error)
+        return _report_error(error)
     return code
 
 
-def _failed(error: BaseException) -> int:
+def _report_error(error: BaseException) -> int:
     """Reports an error and returns its exit code."""
     if isinstance(error, ullage.UllageError):
         complain(str(error))
@@ -99,7 +99,7 @@ def _failed(error: BaseException) -> int:
     return FAILED
 
 
-def _warned(message: Warning | str, *_: object, **__: object) -> None:
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Prints a warning without the line of code, which means nothing to a user of a command."""
     complain(str(message))
 

@@ -63,4 +63,4 @@ def run(options: argparse.Namespace) -> int:
         elif not options.quiet:
             for line in map(str, changed.report) if changed.report else ["nothing to repair"]:
                 note(f"{changed.name}: {line}")
-    return unread.ended(FINE, did=bool(done))
+    return unread.report(FINE, did=bool(done))

@@ -18,7 +18,7 @@ from ullage.cli.options import (
     add_window,
     at_least,
     command,
-    completed,
+    set_completion,
     value_of,
 )
 from ullage.cli.overwriting import add_dry_run, add_force, require_new, write_page
@@ -57,7 +57,7 @@ def add_to(commands: Any) -> None:
         metavar="NAME|FILE",
         help="a preset, or a policy in a .toml, .yaml or .json file; several run side by side",
     )
-    completed(policy, "file")
+    set_completion(policy, "file")
     add(
         "--grid",
         nargs="+",
@@ -102,10 +102,10 @@ def add_to(commands: Any) -> None:
     rows = add(
         "--rows", type=Path, metavar="FILE", help="write the rows as a table: .csv or .parquet"
     )
-    completed(rows, "file")
+    set_completion(rows, "file")
     add_json(parser, "print rows, cuts and costs as JSON")
     page = add("--html", type=Path, metavar="FILE", help="write a page with plots")
-    completed(page, "file")
+    set_completion(page, "file")
     add_force(parser)
     add_dry_run(parser)
 
@@ -138,7 +138,7 @@ def run(options: argparse.Namespace) -> int:
     )
     # With a page the table is not printed.
     has_table = not options.json and not options.html
-    measured = _measured(options, sweep, unread)
+    measured = _measure(options, sweep, unread)
     unread += [
         UnreadableSessionError(session.name, session.problem) for session in measured.unreadable
     ]
@@ -156,11 +156,11 @@ def run(options: argparse.Namespace) -> int:
             f"no session has {least:,} tokens of history and {sweep.least_after} messages after it"
         )
     is_broken = any(row.failed or row.overshoot or row.violations for row in measured.rows())
-    code = unread.ended(FOUND if is_broken else FINE, did=bool(measured.cuts))
+    code = unread.report(FOUND if is_broken else FINE, did=bool(measured.cuts))
     return code if measured.cuts else FAILED
 
 
-def _measured(options: argparse.Namespace, sweep: Sweep, unread: Unread) -> Replay:
+def _measure(options: argparse.Namespace, sweep: Sweep, unread: Unread) -> Replay:
     """Measures the sessions, in threads of this process or in other processes."""
     from ullage.replay import replay, replay_files
 

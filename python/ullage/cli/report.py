@@ -16,8 +16,8 @@ from ullage.cli.options import (
     add_policy,
     at_least,
     command,
-    completed,
     policy_of,
+    set_completion,
     store_of,
 )
 from ullage.cli.overwriting import add_dry_run, add_force, require_new, write_page
@@ -55,10 +55,10 @@ def add_to(commands: Any) -> None:
         metavar="FILE",
         help="the page (report.html); - for standard output",
     )
-    completed(page, "file")
+    set_completion(page, "file")
     add_force(parser)
     store = add("--store", type=Path, metavar="FOLDER", help="the folder for removed content")
-    completed(store, "folder")
+    set_completion(store, "folder")
     add_dry_run(parser)
     add_policy(parser, model="for its window, tokens and prices")
     add(
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
         with progress("conversations"):
             sessions = read(options.file, unread).sessions
         if unread and not sessions:
-            return unread.ended(FINE, did=False)
+            return unread.report(FINE, did=False)
         session = _session(sessions, options.session)
         policy, model = policy_of(options)
         with progress("requests") as work:
@@ -101,11 +101,11 @@ def run(options: argparse.Namespace) -> int:
     if not is_page:
         # As bytes: the page is UTF-8, whatever the terminal shows.
         sys.stdout.buffer.write(page)
-        return unread.ended(FINE, did=True)
+        return unread.report(FINE, did=True)
     write_page(options.output, page, options)
     if not options.dry_run:
         say(str(Path(options.output)))
-    return unread.ended(FINE, did=True)
+    return unread.report(FINE, did=True)
 
 
 def _session(found: list[Session], number: int) -> Session:

@@ -13,7 +13,7 @@ from ullage import _core
 from ullage.cli.codes import FINE, FOUND
 from ullage.cli.console import progress, say, say_json
 from ullage.cli.errors import CommandError
-from ullage.cli.options import add_json, at_least, command, completed
+from ullage.cli.options import add_json, at_least, command, set_completion
 from ullage.cli.readable import ReadableStore
 from ullage.stores.retrieval import DEFAULT_LIMIT
 
@@ -39,7 +39,7 @@ def add_to(commands: Any) -> None:
     add = parser.add_argument
     add("reference", nargs="?", metavar="REFERENCE", help="the reference, as in the conversation")
     store = add("--store", type=Path, required=True, metavar="FOLDER", help="the folder of a store")
-    completed(store, "folder")
+    set_completion(store, "folder")
     add("--session", metavar="NAME", help="the session of the store, if it has one")
     add(
         "--pattern",

@@ -19,8 +19,8 @@ from ullage.cli.options import (
     add_format,
     add_json,
     command,
-    completed,
     engine_of,
+    set_completion,
 )
 from ullage.cli.policies import of_agent
 from ullage.cli.unread import Unread
@@ -62,7 +62,7 @@ def add_to(commands: Any) -> None:
         metavar="FILE",
         help="the summary that Supyagent, or ullage.supyagent, keeps of the conversation",
     )
-    completed(summary, "file")
+    set_completion(summary, "file")
     add_engine(parser)
 
 
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
             if len(sessions) > 1:
                 say(name, "bold")
             say(said)
-    return unread.ended(FOUND if is_due else FINE, did=bool(found))
+    return unread.report(FOUND if is_due else FINE, did=bool(found))
 
 
 def summary_of(messages: Sequence[Any], policy: ullage.Policy, format: str | None) -> str:

@@ -42,7 +42,7 @@ class Unread(list[UllageError]):
         self.append(error)
         return True
 
-    def ended(self, code: int, *, did: bool) -> int:
+    def report(self, code: int, *, did: bool) -> int:
         """Prints the unreadable parts, and returns the exit code of the command.
 
         Args:

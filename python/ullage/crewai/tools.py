@@ -23,10 +23,10 @@ class _Retrieve(BaseTool):
         self._retrieval = retrieval
 
     def _run(self, **arguments: Any) -> str:
-        return self._retrieval.call(_given(arguments))
+        return self._retrieval.call(_without_none(arguments))
 
     async def _arun(self, **arguments: Any) -> str:
-        return await self._retrieval.acall(_given(arguments))
+        return await self._retrieval.acall(_without_none(arguments))
 
 
 def retrieval_tool(store: Store, *, name: str = "retrieve") -> BaseTool:
@@ -39,6 +39,6 @@ def retrieval_tool(store: Store, *, name: str = "retrieve") -> BaseTool:
     return _Retrieve(RetrievalTool(store, name=name))
 
 
-def _given(arguments: dict[str, Any]) -> dict[str, Any]:
+def _without_none(arguments: dict[str, Any]) -> dict[str, Any]:
     # CrewAI sends None for arguments that the model left out.
     return {name: value for name, value in arguments.items() if value is not None}

@@ -32,11 +32,11 @@ class Reachable:
 
     def __init__(self, store: Store, messages: Any) -> None:
         self._store = store
-        self._named = set(references_in(messages))
+        self._definition_value = set(references_in(messages))
 
     async def get(self, reference: str) -> bytes:
         """The content, if the request leads to it."""
-        if reference not in self._named and reference not in await self.list():
+        if reference not in self._definition_value and reference not in await self.list():
             raise StoreError(f"nothing is stored as {reference!r} in this conversation")
         content: bytes = await acall(self._store.get, reference)
         return content
@@ -44,7 +44,7 @@ class Reachable:
     async def list(self) -> list[str]:
         """The references that the request leads to. Reads their content."""
         reached: dict[str, None] = {}
-        waiting = sorted(self._named)
+        waiting = sorted(self._definition_value)
         while waiting and len(reached) < _MOST_REACHED:
             reference = waiting.pop()
             if reference in reached:
@@ -80,17 +80,18 @@ class ServerTool:
     def is_in(self, tools: Any) -> bool:
         """True if these tools of a request have the tool."""
         return any(
-            _named(tool, "name") == self.name and str(_named(tool, "description")).endswith(_MARK)
+            _definition_value(tool, "name") == self.name
+            and str(_definition_value(tool, "description")).endswith(_MARK)
             for tool in tools or ()
         )
 
     def fits(self, tools: Any) -> bool:
         """True if the tool can be added to these: there are some, and none has its name."""
-        return bool(tools) and all(_named(tool, "name") != self.name for tool in tools)
+        return bool(tools) and all(_definition_value(tool, "name") != self.name for tool in tools)
 
     def without(self, tools: Any) -> list[Any]:
         """The tools without this one."""
-        return [tool for tool in tools if _named(tool, "name") != self.name]
+        return [tool for tool in tools if _definition_value(tool, "name") != self.name]
 
     def calls(self, response: Any) -> list[dict[str, Any]]:
         """The calls of the tool in a response of any API."""
@@ -158,7 +159,7 @@ def _call(block: Any) -> dict[str, Any] | None:
     return None
 
 
-def _named(tool: Any, key: str) -> Any:
+def _definition_value(tool: Any, key: str) -> Any:
     """A value of a tool's definition, which Chat Completions has one level deeper."""
     return _of(_of(tool, "function") or tool, key)
 

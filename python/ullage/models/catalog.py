@@ -24,7 +24,7 @@ from ullage.models import tables
 from ullage.models.origins import File, Given, Litellm
 from ullage.models.tables import Figures, Table
 from ullage.usage import prices as price_rows
-from ullage.usage.listed_prices import LISTED, listed
+from ullage.usage.listed_prices import LISTED, listed_prices
 
 if TYPE_CHECKING:
     from ullage.usage.prices import Prices
@@ -126,10 +126,10 @@ class ModelCatalog:
         for name, given in _mapping("overrides", overrides or {}).items():
             if not isinstance(name, str) or not name:
                 raise PolicyError(f"overrides: {name!r} is not an id")
-            self._overrides[name.lower()] = _given(f"overrides[{name!r}]", given)
+            self._overrides[name.lower()] = _check_figures(f"overrides[{name!r}]", given)
         self._default = Figures(*unknown_limits())
         if default is not None:
-            given = _given("default", default)
+            given = _check_figures("default", default)
             if "window" not in given:
                 raise PolicyError('default: it has no "window"')
             self._default = _merge(given, self._default._replace(max_output=None))
@@ -184,7 +184,7 @@ class ModelCatalog:
                 table.refresh()
             found = (table.get(model) for table in self._prices)
             known = next((entry for entry in found if entry is not None), None)
-        return listed(model) if known is None else known
+        return listed_prices(model) if known is None else known
 
     def _looked_up(self, model: str) -> ModelLimits:
         figures, source = self._figures(model)
@@ -193,10 +193,10 @@ class ModelCatalog:
             figures, source = _merge(override, figures), "override"
         if source == "default":
             logger.warning("model=<%s>, window=<%d> | unknown model", model, figures.window)
-            warn(self._unknown(model, figures.window))
+            warn(self._unknown_warning(model, figures.window))
         return ModelLimits(model, *figures, source)
 
-    def _unknown(self, model: str, window: int) -> str:
+    def _unknown_warning(self, model: str, window: int) -> str:
         name = model.rpartition("/")[2].lower()
         near = difflib.get_close_matches(name, [*self._overrides, *LISTED], n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
@@ -229,7 +229,7 @@ def _mapping(name: str, value: Any) -> Mapping[Any, Any]:
     return value
 
 
-def _given(name: str, value: Any) -> dict[str, int]:
+def _check_figures(name: str, value: Any) -> dict[str, int]:
     """Returns the checked figures."""
     checked = {}
     for key, given in _mapping(name, value).items():

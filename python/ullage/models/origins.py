@@ -80,7 +80,7 @@ class Litellm:
                 for name, about in dict(live).items()
                 if isinstance(about, Mapping)
             ]
-        file = self._installed()
+        file = self._installed_file()
         return None if file is None else file.version()
 
     def read(self) -> Any:
@@ -89,14 +89,14 @@ class Litellm:
         if live is not None:
             # A copy, because other threads may add to it meanwhile.
             return dict(live)
-        file = self._installed()
+        file = self._installed_file()
         return {} if file is None else file.read()
 
     def _live(self) -> Mapping[str, Any] | None:
         table = getattr(sys.modules.get("litellm"), "model_cost", None)
         return table if isinstance(table, Mapping) and table else None
 
-    def _installed(self) -> File | None:
+    def _installed_file(self) -> File | None:
         now = time.monotonic()
         if self._file is None and now >= self._look_again_at:
             self._look_again_at = now + RETRY_SECONDS

@@ -55,7 +55,7 @@ class Pieces:
         self._shown: set[str] = set()
         self._listed = 0
 
-    def listed(self, references: Iterable[str]) -> Iterator[str]:
+    def list_stored(self, references: Iterable[str]) -> Iterator[str]:
         """Lists stored pieces. A piece that is already on the page becomes a link."""
         left_out = 0
         for reference in references:
@@ -76,12 +76,14 @@ class Pieces:
                 left_out += 1
                 continue
             self._listed += 1
-            yield self._item(_named(change), change.reference, change.instead, _reason(change))
+            yield self._item(
+                _describe_change(change), change.reference, change.instead, _reason(change)
+            )
         yield from _left_out(left_out)
         if changes.others:
             yield f'<p class="dim">and {many(changes.others, "smaller change")}</p>'
 
-    def arrived(self, arrived: Iterable[Arrived]) -> Iterator[str]:
+    def list_results(self, arrived: Iterable[Arrived]) -> Iterator[str]:
         """Lists the results that were shortened as they arrived, in the same way."""
         left_out = 0
         for result in arrived:
@@ -92,7 +94,7 @@ class Pieces:
             reference = result.references[0] if result.references else None
             name = f"{result.tool}: {many(result.saved, 'token')} saved"
             yield self._item(name, reference, result.instead)
-            yield from self.listed(result.references[1:])
+            yield from self.list_stored(result.references[1:])
         yield from _left_out(left_out)
 
     def _item(self, name: str, reference: str | None, instead: str | None, reason: str = "") -> str:
@@ -198,7 +200,7 @@ def _link(reference: str) -> str:
     return f'<a href="#{safe(reference)}">{safe(reference)}</a>'
 
 
-def _named(change: Change) -> str:
+def _describe_change(change: Change) -> str:
     """Describes which messages changed, and how."""
     if change.end - change.start == 1:
         which = f"message {change.start}"

@@ -158,7 +158,7 @@ def _removals(line: Timeline, economics: Economics, pieces: Pieces) -> Iterator[
         if changes is not None:
             yield from pieces.changes(changes)
             named = {change.reference for change in changes.changes}
-        yield from pieces.listed(ref for ref in done.references if ref not in named)
+        yield from pieces.list_stored(ref for ref in done.references if ref not in named)
     if line.arrived:
         results = many(len(line.arrived), "result")
         saved = sum(arrived.saved for arrived in line.arrived)
@@ -166,7 +166,7 @@ def _removals(line: Timeline, economics: Economics, pieces: Pieces) -> Iterator[
             '<details id="arrivals"><summary><h3>Shortened as they arrived:'
             f" {results}, {saved:,} tokens saved</h3></summary>"
         )
-        yield from pieces.arrived(line.arrived)
+        yield from pieces.list_results(line.arrived)
         yield "</details>"
     if not line.arrived and not line.compactions:
         yield "<p>Nothing.</p>"

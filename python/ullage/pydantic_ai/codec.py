@@ -89,7 +89,7 @@ class MessageCodec:
             )
         if kind == "tool_result":
             return self._result(block["tool_use_id"], text_of(block.get("content")), own)
-        if own is None or (kind == "text" and block["text"] != _said(own)):
+        if own is None or (kind == "text" and block["text"] != _text_of(own)):
             return text(content=block["text"])
         return own
 
@@ -141,7 +141,7 @@ def _blocks(part: Any) -> Iterator[dict[str, Any]]:
         signature = part.signature or part.id or ""
         yield {"type": "thinking", "thinking": part.content, "signature": signature, HOST: part}
     else:
-        yield {"type": "text", "text": _said(part), HOST: part}
+        yield {"type": "text", "text": _text_of(part), HOST: part}
 
 
 def _item(item: Any) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _word(item: Any) -> str:
     return text if isinstance(text, str) else f"[{getattr(item, 'kind', type(item).__name__)}]"
 
 
-def _said(part: Any) -> str:
+def _text_of(part: Any) -> str:
     """The text of a part, or what it takes in a request."""
     content = getattr(part, "content", None)
     if isinstance(content, str):

@@ -51,7 +51,7 @@ def objects_in(url: str) -> Iterator[tuple[str, int]]:
         raise UnreadableSessionError(url, error_line(error)) from error
 
 
-def opened(url: str) -> IO[bytes]:
+def open_object(url: str) -> IO[bytes]:
     """The content of an object.
 
     Raises:

@@ -13,7 +13,7 @@ _GZIP, _XZ = ".gz", ".xz"
 ENDINGS = (_GZIP, _XZ)
 
 
-def unpacked(name: str, data: bytes) -> bytes:
+def unpack(name: str, data: bytes) -> bytes:
     """Returns the unpacked content of a file, by the suffix of its name.
 
     Raises:
@@ -67,7 +67,7 @@ def unpacked_lines(name: str, stream: IO[bytes]) -> Iterator[bytes]:
             yield line
 
 
-def packed(name: str, data: bytes) -> bytes:
+def pack(name: str, data: bytes) -> bytes:
     """Returns packed content, by the suffix of the name."""
     ending = PurePath(name).suffix.lower()
     if ending == _GZIP:

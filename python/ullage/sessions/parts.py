@@ -124,7 +124,7 @@ def _parts_of(file: Path) -> Iterator[SessionPart]:
 
 def _open(file: str) -> IO[bytes]:
     if buckets.is_url(file):
-        return buckets.opened(file)
+        return buckets.open_object(file)
     try:
         return Path(file).open("rb")
     except (OSError, ValueError) as error:

@@ -18,7 +18,7 @@ from ullage.sessions.file import (
     Style,
     UnreadableSessionError,
 )
-from ullage.sessions.packing import ENDINGS, unpacked
+from ullage.sessions.packing import ENDINGS, unpack
 from ullage.sessions.shapes import shape_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def session_file_of(
     """
     found = Problems(name, on_unreadable)
     try:
-        data = unpacked(name, data)
+        data = unpack(name, data)
         if data.startswith(sqlite.HEADER):
             raise ValueError("it is a SQLite database; give its file, not packed")  # noqa: TRY301
         # Editors and shells of Windows put a mark before UTF-8.
@@ -95,7 +95,7 @@ def session_file_of(
         raise
     except (OSError, ValueError, UllageError) as error:
         raise UnreadableSessionError(name, str(error)) from error
-    return SessionFile(name, shape.kind, _named(name, shape), shape.put, Style.of(text))
+    return SessionFile(name, shape.kind, _name_sessions(name, shape), shape.put, Style.of(text))
 
 
 def _transcript(name: str, data: bytes, problems: Problems) -> SessionFile:
@@ -156,7 +156,7 @@ def is_session_file(file: Path) -> bool:
     return name.suffix.lower() in _ENDINGS
 
 
-def _named(name: str, shape: Shape) -> list[Session]:
+def _name_sessions(name: str, shape: Shape) -> list[Session]:
     if len(shape.conversations) == 1:
         return [Session(name, shape.conversations[0])]
     numbered = zip(shape.numbers, shape.conversations, strict=True)

@@ -73,7 +73,7 @@ class EncryptedStore:
         Raises:
             StoreError: If there is no such content, or it cannot be read or decrypted.
         """
-        return self._opened(self._now(self._store.get(reference)), reference)
+        return self._open(self._now(self._store.get(reference)), reference)
 
     def list(self) -> builtins.list[str]:
         """Returns every reference, in the order of the store."""
@@ -121,7 +121,7 @@ class EncryptedStore:
     def read_cell(self, name: str) -> Cell | None:
         """Returns the value of a cell, or None if it has none; see :class:`SharedStore`."""
         cell = self._of_cells("read_cell", name)
-        return cell and Cell(self._opened(cell.content, name), cell.version)
+        return cell and Cell(self._open(cell.content, name), cell.version)
 
     def write_cell(self, name: str, content: bytes, version: str | None) -> str | None:
         """Changes a cell if it still has this version; see :class:`SharedStore`."""
@@ -147,7 +147,7 @@ class EncryptedStore:
                 f"{name} could not be encrypted: {error_line(error, content)}"
             ) from error
 
-    def _opened(self, sealed: Any, name: str) -> bytes:
+    def _open(self, sealed: Any, name: str) -> bytes:
         try:
             return bytes(self._decrypt(bytes(sealed)))
         except Exception as error:

@@ -198,7 +198,7 @@ class PostgresStore(SharedStore):
             )
             return [reference for session, reference in cursor if session == self._session]
 
-    def _containing(self, literal: str) -> set[str] | None:
+    def _candidates(self, literal: str) -> set[str] | None:
         for special in "\\%_":
             literal = literal.replace(special, f"\\{special}")
         with self._cursor() as cursor:

@@ -101,14 +101,14 @@ def search(store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT
     Raises:
         StoreError: If the pattern is invalid, or the store cannot be listed or must be awaited.
     """
-    return run(searching(store, pattern, context, limit=limit))
+    return run(search_steps(store, pattern, context, limit=limit))
 
 
 async def asearch(
     store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT_LIMIT
 ) -> str:
     """:func:`search` without blocking the event loop, for any store."""
-    return await arun(searching(store, pattern, context, limit=limit))
+    return await arun(search_steps(store, pattern, context, limit=limit))
 
 
 def retrieval(  # noqa: PLR0917 - the order is the public face's
@@ -143,7 +143,7 @@ def retrieval(  # noqa: PLR0917 - the order is the public face's
     return (yield from aside(piece))
 
 
-def searching(
+def search_steps(
     store: Store, pattern: str, context: int = 0, *, limit: int = DEFAULT_LIMIT
 ) -> Steps[str]:
     """:func:`search` as steps."""
@@ -151,7 +151,7 @@ def searching(
     if hasattr(store, "search"):
         return str((yield _call(store, "search", pattern, context=context, limit=limit)))
     found = _core.Search(pattern, context=context, limit=limit)
-    for reference in (yield _call(_listing(store), "list")):
+    for reference in (yield _call(_require_list(store), "list")):
         content = None
         # Deleted since it was listed, or unreadable. The rest is still useful.
         with suppress(Exception):
@@ -173,8 +173,8 @@ def content_of(store: Store, reference: str) -> Steps[bytes]:
     except StoreError:
         raise
     except Exception as error:
-        known = yield from _known(store)
-        raise _not_given(store, reference, error, known) from error
+        known = yield from _references(store)
+        raise _not_found(store, reference, error, known) from error
     return _as_bytes(store, content)
 
 
@@ -215,19 +215,19 @@ async def _await(store: Any, name: str, *args: Any, **more: Any) -> Any:
     return await returned if inspect.isawaitable(returned) else returned
 
 
-def _listing(store: Any) -> Any:
+def _require_list(store: Any) -> Any:
     if hasattr(store, "list"):
         return store
     raise StoreError(f"{type(store).__name__} has no `search` and no `list`: it cannot be searched")
 
 
-def _known(store: Any) -> Steps[Sequence[str]]:
+def _references(store: Any) -> Steps[Sequence[str]]:
     with suppress(Exception):
         return list(map(str, (yield _call(store, "list"))))
     return []
 
 
-def _not_given(store: Any, reference: str, error: Exception, known: Sequence[str]) -> StoreError:
+def _not_found(store: Any, reference: str, error: Exception, known: Sequence[str]) -> StoreError:
     nearest = _core.nearest(str(reference), list(known))
     named = f"; the nearest stored references: {', '.join(nearest)}" if nearest else ""
     return StoreError(

@@ -112,7 +112,7 @@ class SharedStore(ABC):
         with self._attempt(f"read {reference}"):
             content = self._read(reference)
             if content is None:
-                raise _unknown(reference, self._names(_NEAREST_AMONG))
+                raise _unknown_reference(reference, self._names(_NEAREST_AMONG))
             if self._read_lately.is_due(reference):
                 self._extend([reference])
                 self._read_lately.note(reference)
@@ -139,7 +139,7 @@ class SharedStore(ABC):
         literal = required_literal(pattern)
         with self._attempt("search"):
             names = sorted(self._names(None))
-            likely = None if literal is None else self._containing(literal)
+            likely = None if literal is None else self._candidates(literal)
             for reference in names:
                 wanted = likely is None or reference in likely
                 # Deleted since it was listed, or known not to match. It counts as searched.
@@ -227,7 +227,7 @@ class SharedStore(ABC):
     def _swap(self, name: str, content: bytes, old: str | None, new: str) -> str | None:
         """Writes a cell under the version ``new`` if its version is ``old``."""
 
-    def _containing(self, literal: str) -> set[str] | None:  # noqa: ARG002
+    def _candidates(self, literal: str) -> set[str] | None:  # noqa: ARG002
         """Returns the references that may contain this ASCII text, in any case; None if unknown."""
         return None
 
@@ -292,7 +292,7 @@ class _Lately:
                 del self._noted[next(iter(self._noted))]
 
 
-def _unknown(reference: str, known: Iterable[str]) -> StoreError:
+def _unknown_reference(reference: str, known: Iterable[str]) -> StoreError:
     nearest = _core.nearest(reference, [*known])
     near = (
         f"the nearest stored references: {', '.join(nearest)}" if nearest else "the store is empty"

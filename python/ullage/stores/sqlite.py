@@ -90,7 +90,7 @@ class SQLiteStore(SharedStore):
         try:
             connection = idle.get_nowait()
         except queue.Empty:
-            connection = self._opened()
+            connection = self._connect()
         try:
             with connection:
                 yield connection
@@ -101,7 +101,7 @@ class SQLiteStore(SharedStore):
             connection.close()
             raise
 
-    def _opened(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         until = time.monotonic() + self._timeout
         while True:
@@ -217,7 +217,7 @@ class SQLiteStore(SharedStore):
                 removed.append((session, reference))
         return removed
 
-    def _containing(self, literal: str) -> set[str] | None:
+    def _candidates(self, literal: str) -> set[str] | None:
         with self._connection() as connection:
             if not self._is_indexing:
                 return None

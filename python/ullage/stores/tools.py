@@ -24,7 +24,7 @@ from ullage._engine.arguments import require_store
 from ullage._engine.reasons import error_line
 from ullage._engine.steps import arun, run
 from ullage._engine.suggestions import suggesting
-from ullage.stores.retrieval import DEFAULT_LIMIT, retrieval, searching
+from ullage.stores.retrieval import DEFAULT_LIMIT, retrieval, search_steps
 
 if TYPE_CHECKING:
     from ullage._engine.steps import Steps
@@ -157,18 +157,18 @@ class RetrievalTool:
 
     def answer(self, arguments: Any) -> Answer:
         """:meth:`call`, with True if it succeeded."""
-        return run(self._answering(arguments))
+        return run(self._answer_steps(arguments))
 
     async def aanswer(self, arguments: Any) -> Answer:
         """:meth:`acall`, with True if it succeeded."""
-        return await arun(self._answering(arguments))
+        return await arun(self._answer_steps(arguments))
 
-    def _answering(self, arguments: Any) -> Steps[Answer]:
+    def _answer_steps(self, arguments: Any) -> Steps[Answer]:
         try:
             asked = _read(arguments)
             reference = asked.pop("reference", None)
             if reference is None:
-                found = yield from searching(self.store, **_for_search(asked), limit=self.limit)
+                found = yield from search_steps(self.store, **_for_search(asked), limit=self.limit)
             else:
                 found = yield from retrieval(self.store, reference, **asked, limit=self.limit)
             return Answer(found, ok=True)

@@ -98,7 +98,7 @@ _TUNED = re.compile(r"(?:^|/)ft:")
 _SEPARATORS = re.compile(r"[-._@]")
 
 
-def listed(model: str) -> Prices | None:
+def listed_prices(model: str) -> Prices | None:
     """Returns the listed prices of a model by its id, with or without a version or a prefix.
 
     Returns None for another model of the family. A wrong price is worse than none, because a
