@@ -7,7 +7,7 @@ import pytest
 
 import ullage
 from ullage._core import cache_factors
-from ullage.usage.listed_prices import LISTED, listed
+from ullage.usage.listed_prices import LISTED, listed_prices
 
 from .conversations import long_conversation, render
 
@@ -153,7 +153,7 @@ def test_the_list_and_the_core_agree_on_what_cached_input_costs(model):
     ],
 )
 def test_a_version_of_a_listed_model_costs_what_is_listed(model, row):
-    assert listed(model) == LISTED[row]
+    assert listed_prices(model) == LISTED[row]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_version_of_a_listed_model_costs_what_is_listed(model, row):
     ],
 )
 def test_another_model_of_a_family_has_no_listed_price(model):
-    assert listed(model) is None
+    assert listed_prices(model) is None
 
 
 @pytest.mark.parametrize(
