@@ -458,11 +458,16 @@ class TokenCounter:
 
     def __new__(cls, encoding: str = "o200k_base") -> Self: ...
     @staticmethod
-    def for_model(model: str) -> TokenCounter:
+    def for_model(model: str, *, learn_with: TokenCounter | None = None) -> TokenCounter:
         """Returns the counter of a model's family, by its id.
 
         Exact for OpenAI's models; a ratio to ``o200k_base`` for Kimi, Llama 3, Qwen, DeepSeek, GLM,
         MiniMax, Mistral and Gemma; an estimate for all others.
+
+        Args:
+            model: The id of the model.
+            learn_with: A counter that shares what it learns from reports with the new one, if both
+                are of one family.
         """
     @staticmethod
     def with_ratio(ratio: float | str) -> TokenCounter:

@@ -79,8 +79,12 @@ pub struct PyTokenCounter {
 
 impl PyTokenCounter {
     fn over(counter: Arc<dyn CountTokens>, constructor: &'static str, arguments: Bound<'_, PyTuple>) -> PyTokenCounter {
+        PyTokenCounter::of(Ledger::new(counter), constructor, arguments)
+    }
+
+    fn of(ledger: Ledger, constructor: &'static str, arguments: Bound<'_, PyTuple>) -> PyTokenCounter {
         let origin = (constructor, arguments.unbind());
-        PyTokenCounter { counting: Arc::new(Counting::over(counter)), formula: None, origin }
+        PyTokenCounter { counting: Arc::new(Counting::over(ledger)), formula: None, origin }
     }
 
     fn ledger(&self) -> &Ledger {
@@ -98,9 +102,14 @@ impl PyTokenCounter {
 
     #[doc = doc!("TokenCounter.for_model")]
     #[staticmethod]
-    fn for_model(model: &Bound<'_, PyString>) -> PyResult<PyTokenCounter> {
+    #[pyo3(signature = (model, *, learn_with = None))]
+    fn for_model(model: &Bound<'_, PyString>, learn_with: Option<PyRef<'_, PyTokenCounter>>) -> PyResult<PyTokenCounter> {
         let arguments = PyTuple::new(model.py(), [model])?;
-        Ok(PyTokenCounter::over(counter_for_model(&PyText::of(model)), "for_model", arguments))
+        let mut ledger = Ledger::new(counter_for_model(&PyText::of(model)));
+        if let Some(other) = learn_with {
+            ledger = ledger.learning_with(other.ledger());
+        }
+        Ok(PyTokenCounter::of(ledger, "for_model", arguments))
     }
 
     #[doc = doc!("TokenCounter.with_ratio")]

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::invariants::Demand;
 use crate::ledger::{self, Ledger};
 use crate::message::Conversation;
-use crate::tokens::{CountTokens, Learned, TextKind};
+use crate::tokens::{Learned, TextKind};
 use crate::validity::{OpenCalls, broken, demands_of, validate};
 use crate::wire::{self, Format};
 
@@ -29,9 +29,9 @@ pub struct Counting {
 }
 
 impl Counting {
-    pub fn over(counter: Arc<dyn CountTokens>) -> Counting {
+    pub fn over(ledger: Ledger) -> Counting {
         Counting {
-            ledger: Arc::new(Ledger::new(counter)),
+            ledger: Arc::new(ledger),
             identities: Identities::default(),
             promises: KnownLists::default(),
         }

@@ -213,7 +213,9 @@ impl PyView {
 impl PyView {
     /// Returns the room that a request may use.
     fn room(&self, budget: Option<Amount>, fixed: usize) -> Room {
-        Room { ceiling: self.view.lock().ceiling(), has_marks: true, ..room(budget, fixed) }
+        let view = self.view.lock();
+        let (ceiling, is_first) = (view.ceiling(), !view.is_answered());
+        Room { ceiling, has_marks: true, is_first, ..room(budget, fixed) }
     }
 
     /// Returns the request for a history that continues the last one and needs neither repair nor compaction. O(new

@@ -55,6 +55,9 @@ pub struct Room {
     /// True if a compaction starts at the policy's high mark of `budget`, as for a growing conversation. Otherwise it
     /// starts above the whole budget.
     pub has_marks: bool,
+    /// True before the provider's first answer. Until then a scale below one is not believed: other conversations
+    /// taught it, and their texts may be of another kind.
+    pub is_first: bool,
 }
 
 /// The request for a plan.
@@ -226,7 +229,8 @@ impl Engine {
         }
         let budget = Budget::of(&self.policy, room.fixed, self.ledger.beside(beginning))?;
         let budget = if self.cache_hits.has(beginning) { budget.relaxed(&self.policy) } else { budget };
-        let limit = capped(budget.limit);
+        let believed = if room.is_first { self.ledger.within_unscaled(budget.limit) } else { budget.limit };
+        let limit = capped(believed);
         Ok(if limit < budget.limit { budget.limited(limit, &self.policy) } else { budget })
     }
 

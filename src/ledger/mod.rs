@@ -36,7 +36,7 @@ const WORTH_A_THREAD: usize = 128 * 1024;
 pub struct Ledger {
     counter: Arc<dyn CountTokens>,
     known: Shared<Memory>,
-    calibration: Calibration,
+    calibration: Arc<Calibration>,
 }
 
 impl fmt::Debug for Ledger {
@@ -48,7 +48,16 @@ impl fmt::Debug for Ledger {
 impl Ledger {
     /// Returns an empty ledger over `counter`.
     pub fn new(counter: Arc<dyn CountTokens>) -> Ledger {
-        Ledger { counter, known: Shared::default(), calibration: Calibration::default() }
+        Ledger { counter, known: Shared::default(), calibration: Arc::default() }
+    }
+
+    /// Returns the ledger, learning together with another one if both count the tokens of one family.
+    #[must_use]
+    pub fn learning_with(self, other: &Ledger) -> Ledger {
+        if self.counter.name() != other.counter.name() {
+            return self;
+        }
+        Ledger { calibration: Arc::clone(&other.calibration), ..self }
     }
 
     /// Returns the underlying counter, which learns nothing.
@@ -91,6 +100,11 @@ impl Ledger {
             Some(remainder) => remainder.request(total),
             None => total.saturating_add(fixed),
         }
+    }
+
+    /// Returns the scaled tokens of `limit` unscaled ones, at most `limit`.
+    pub fn within_unscaled(&self, limit: usize) -> usize {
+        self.calibration.scale().of(limit).min(limit)
     }
 
     /// Returns the unscaled tokens of a single text. O(length) at memory speed if it was counted before.

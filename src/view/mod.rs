@@ -107,11 +107,12 @@ pub struct View<M> {
     /// The most tokens for the messages, after a provider refused more.
     ceiling: Option<usize>,
     refusals: usize,
+    is_answered: bool,
 }
 
 impl<M> Default for View<M> {
     fn default() -> View<M> {
-        View { tracks: Vec::new(), landmarks: Vec::new(), ceiling: None, refusals: 0 }
+        View { tracks: Vec::new(), landmarks: Vec::new(), ceiling: None, refusals: 0, is_answered: false }
     }
 }
 
@@ -206,7 +207,12 @@ impl<M: Clone> View<M> {
 
     /// Notes that a provider answered. The next refusal is then the first in a row. The ceiling stays.
     pub fn answered(&mut self) {
-        self.refusals = 0;
+        (self.refusals, self.is_answered) = (0, true);
+    }
+
+    /// True if a provider answered a request.
+    pub fn is_answered(&self) -> bool {
+        self.is_answered
     }
 }
 

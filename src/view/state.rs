@@ -149,7 +149,7 @@ impl<M> View<M> {
             tracks.push(Track { budget: *budget, compactions: restored });
         }
         let landmarks = state.landmarks.iter().map(|hex| digest(hex).map(EntryDigest)).collect::<Result<_>>()?;
-        Ok(View { tracks, landmarks, ceiling: state.ceiling, refusals: state.refusals })
+        Ok(View { tracks, landmarks, ceiling: state.ceiling, refusals: state.refusals, is_answered: true })
     }
 }
 

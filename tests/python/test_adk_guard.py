@@ -258,11 +258,11 @@ def test_what_the_retrieval_tool_returns_is_not_shortened_again():
     ("wrong", "said"),
     [
         ({"payloads": object()}, "payloads: a object has no `handle`"),
-        ({"engine": 5}, "engine: "),
+        ({"engine": 5}, "engine must be a ContextManager; got int"),
         ({"usage": 5}, "usage: "),
         ({"guard": 5}, "guard: "),
         ({"window": 1_000}, "window: unknown; .* engine, usage, payloads, guard, remember.*Policy"),
-        ({"store": None, "model": "x"}, "store, model: unknown"),
+        ({"store": None, "model": "x"}, "model, store: unknown"),
     ],
 )
 def test_settings_are_checked_when_the_plugin_is_made(made, wrong, said):

@@ -390,6 +390,35 @@ def test_two_runs_of_one_session_at_once_do_not_mix():
     assert isinstance(hosts[0].runner.app, App)
 
 
+def dense(number: int) -> dict[str, Any]:
+    """Has logs, of which the provider counts fewer tokens than the engine."""
+    return {"logs": lines(number, 12)}
+
+
+def prose(number: int) -> dict[str, Any]:
+    """Has words, of which the provider counts twice as many tokens as the engine."""
+    return {"said": " ".join(f"the service should always answer before {number}".split() * 8)}
+
+
+@pytest.mark.parametrize("other", ["gpt-4", "gpt-4-0613"], ids=["one model", "one family"])
+@pytest.mark.parametrize(("tool", "calls"), [(dense, 9), (dense, 14), (prose, 12), (prose, 20)])
+def test_an_agent_that_takes_over_begins_with_what_was_learned(tool, calls, other):
+    inner = gemini([call(tool.__name__, number=0), text("Here.")], window=8_192, model=other)
+    outer = gemini(
+        lambda n, _: (
+            call("transfer_to_agent", agent_name="inner")
+            if n == calls
+            else call(tool.__name__, number=n)
+        ),
+        window=8_192,
+        model="gpt-4",
+    )
+    sub = agent(inner, [tool], name="inner", description="Helps.")
+    host = Host(agent(outer, [tool], sub_agents=[sub]), [ContextPlugin()])
+    assert last_text(ask(host, TASK)) == "Here."
+    assert inner.refusals == 0
+
+
 def test_engines_are_made_for_each_model():
     made = []
 

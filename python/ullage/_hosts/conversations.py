@@ -134,13 +134,42 @@ class HostConversation:
             Exception: The provider's error, if it is not an overflow or nothing is left to remove.
         """
         messages = yield from self.request(reading, **beside)
-        for refusals in range(MOST_REFUSALS + 1):
+        try:
+            return (yield Step(partial(send, messages), partial(send, messages)))
+        except Exception as error:  # noqa: BLE001 - what is no overflow is raised again
+            refusal = error
+        return (yield from self.recovered(reading, refusal, send, **beside))
+
+    def recovered(
+        self,
+        reading: Reading,
+        refusal: Exception,
+        send: Callable[[list[Any]], Any],
+        *,
+        tries: int = MOST_REFUSALS,
+        **beside: Any,
+    ) -> Steps[Any]:
+        """Sends smaller requests after one was refused as too long, until one is accepted.
+
+        Args:
+            reading: The history.
+            refusal: The provider's error.
+            send: As for :meth:`exchange`.
+            tries: The most requests to send.
+            beside: The other arguments of :meth:`View.messages`.
+
+        Raises:
+            Exception: The provider's error, if it is not an overflow or nothing is left to remove.
+        """
+        for _ in range(tries):
+            if not is_overflow(refusal):
+                break
+            messages = yield from self.smaller(reading, refusal, **beside)
             try:
                 return (yield Step(partial(send, messages), partial(send, messages)))
-            except Exception as error:  # noqa: PERF203 - a few times at most
-                if refusals == MOST_REFUSALS or not is_overflow(error):
-                    raise
-                messages = yield from self.smaller(reading, error, **beside)
+            except Exception as error:  # noqa: BLE001 - judged by the next step
+                refusal = error
+        raise refusal
 
     def smaller(self, reading: Reading, error: Exception, **beside: Any) -> Steps[list[Any]]:
         """Returns a smaller request after a provider refused the last one as too long.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from ullage import ContextManager, MemoryStore, PolicyError
+from ullage import ContextManager, MemoryStore, PolicyError, TokenCounter
 from ullage._engine.lru_cache import LruCache
 from ullage._hosts.checks import require_engine
 from ullage.models.catalog import ModelLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ullage import Policy
     from ullage.stores.protocol import Store
@@ -24,12 +24,17 @@ MODELS = 64
 class Engines:
     """Creates an engine for each model.
 
+    Engines of one family of models learn together from the reports of providers. So an agent that
+    takes over from another begins with what was learned.
+
     Args:
         engine: One engine for all models. If not given, each model gets its own.
         policy: The settings of the engines; if not given, those of the model.
         store: The store for removed content; in memory if not given.
         model: The id of the model. It takes precedence over the id that the host gives.
         format: The wire format of the host's messages.
+        factory: Makes the engine of a model, by its id.
+        has_store: False if engines have no store, unless one is given.
 
     Raises:
         PolicyError: If an argument is invalid, or if an engine is given together with a policy, a
@@ -44,6 +49,8 @@ class Engines:
         store: Store | None = None,
         model: str | None = None,
         format: str,
+        factory: Callable[[str], ContextManager] | None = None,
+        has_store: bool = True,
     ) -> None:
         given: Mapping[str, object] = {"policy": policy, "store": store, "model": model}
         named = [name for name, value in given.items() if value is not None]
@@ -54,16 +61,23 @@ class Engines:
             )
         self._given = engine
         self._policy, self._model, self._format = policy, model, format
-        self.store = engine.store if engine is not None else store or MemoryStore()
+        self.store = store or (MemoryStore() if has_store else None)
+        if engine is not None:
+            self.store = engine.store
+        self._factory = factory
         self._made: LruCache[ContextManager] = LruCache(MODELS)
+        # By the families of models.
+        self._counters: dict[str, TokenCounter] = {}
         self._making = threading.Lock()
-        # Created now, so that an invalid argument is an error here and not in the first request.
-        self._last = engine or self.of(model, None)
+        self._last = engine
+        if factory is None:
+            # Created now, so that an invalid argument is an error here.
+            self.of(model)
 
     @property
     def last(self) -> ContextManager:
         """The engine of the last request. Used for tool results, which do not name a model."""
-        return self._last
+        return self._last or self.of(self._model)
 
     def of(self, model: object, window: int | None = None) -> ContextManager:
         """Returns the engine for a model.
@@ -78,17 +92,27 @@ class Engines:
         with self._making:
             engine = self._made.get((name, window))
             if engine is None:
-                engine = self._engine(name, window)
+                engine = self._factory(name) if self._factory else self._default(name, window)
                 self._made.put((name, window), engine)
         self._last = engine
         return engine
 
-    def _engine(self, name: str, window: int | None) -> ContextManager:
-        policy = self._policy
+    def _default(self, name: str, window: int | None) -> ContextManager:
+        policy, counter = self._policy, None
         if policy is None and window is not None:
             policy = ModelLimits(name, window, window, None, "override").policy()
+        if name:
+            family = TokenCounter.for_model(name).name
+            counter = TokenCounter.for_model(name, learn_with=self._counters.get(family))
+            if family != "unknown":
+                self._counters.setdefault(family, counter)
         return ContextManager(
-            policy, store=self.store, model=name or None, format=self._format, append_only=True
+            policy,
+            counter=counter,
+            store=self.store,
+            model=name or None,
+            format=self._format,
+            append_only=True,
         )
 
 

@@ -11,6 +11,7 @@ from google.genai import types
 from ullage._engine.artifact_writer import ArtifactWriter
 from ullage._engine.logger import Logger
 from ullage._engine.steps import arun
+from ullage.adk.conversations import invocation_of
 from ullage.adk.guard import characters
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
 
     from ullage import ContextManager
-    from ullage.adk.engines import Engines
+    from ullage._hosts.engines import Engines
     from ullage.adk.guard import Guard
 
 logger = Logger(__name__)
@@ -93,17 +94,22 @@ class Arrivals:
 
     async def _shrink(self, tool: str, result: Any, context: ToolContext) -> Any:
         try:
-            return await _by_key(self._engines.for_tool(context), tool, result)
+            return await _by_key(self._engine(context), tool, result)
         except Exception:
             logger.exception("tool=<%s> | the response was left as it is", tool)
             return result
+
+    def _engine(self, context: ToolContext) -> ContextManager:
+        """The engine for the model of the agent that called the tool."""
+        model = getattr(invocation_of(context).agent, "canonical_model", None)
+        return self._engines.of(getattr(model, "model", None))
 
     async def _store_whole(
         self, tool: str, left: Any, guarded: dict[str, Any], context: ToolContext
     ) -> dict[str, Any]:
         """Returns the guarded response, with the reference of the original if there is a store."""
         try:
-            store = self._engines.for_tool(context).store
+            store = self._engine(context).store
             if store is None:
                 return guarded
             text = json.dumps(left, ensure_ascii=False, default=str)
@@ -132,7 +138,7 @@ async def _by_key(engine: ContextManager, tool: str, result: Any) -> Any:
     shortened = {}
     for key, value in result.items():
         # No shorter value takes this many tokens, except for scripts that are checked below.
-        if characters(value, engine.policy.shrink_above) > engine.policy.shrink_above:
+        if characters(value) > engine.policy.shrink_above:
             shorter = await engine.ashrink(tool, value)
             if shorter is not value:
                 shortened[key] = _plain(value, shorter)

@@ -24,7 +24,7 @@ _WAITING = 8
 _MOST_NESTED = 32
 
 
-class Conversation(NamedTuple):
+class ConversationKey(NamedTuple):
     """The requests of one agent in one session: each extends the one before.
 
     Parallel agents have their own branches. A request to another model is another conversation,
@@ -48,12 +48,12 @@ def invocation_of(context: CallbackContext) -> Any:
     return context._invocation_context  # noqa: SLF001 - the public way copies all of it
 
 
-def conversation_of(context: CallbackContext, model: str | None) -> Conversation:
-    """Returns the conversation of a model callback."""
+def conversation_of(context: CallbackContext, model: str | None) -> ConversationKey:
+    """Returns the key of the conversation of a model callback."""
     invocation = invocation_of(context)
     scope = getattr(invocation, "isolation_scope", None)
     key = session_key(invocation.session)
-    return Conversation(key, context.agent_name, invocation.branch, scope, model or "")
+    return ConversationKey(key, context.agent_name, invocation.branch, scope, model or "")
 
 
 def caller_of(invocation: Any) -> Any:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from google.adk.events.event import Event
     from google.adk.models.llm_response import LlmResponse
 
+    from ullage.adk.requests import FittedRequest
     from ullage.report.reports import Report
     from ullage.usage.tracker import UsageTracker
 
@@ -105,19 +106,15 @@ class Call:
 
     Attributes:
         model: The model that was asked for.
-        sent: The contents that were sent, until what they came to is known.
-        config: The configuration from ADK, which a model may change later.
+        fitted: The request, if its contents were fitted.
         began: The start time in nanoseconds.
         counted: The usage counted so far.
-        retries: The number of repeated requests.
     """
 
     model: str = ""
-    sent: list[types.Content] | None = None
-    config: dict[str, Any] = field(default_factory=dict)
+    fitted: FittedRequest | None = None
     began: int = field(default_factory=time.perf_counter_ns)
     counted: Usage = _NOTHING
-    retries: int = 0
 
     def restart(self) -> None:
         """Takes the time from now on."""
@@ -156,17 +153,15 @@ class Meter:
                 self.tracker.record(key, *row)
         return key
 
-    def begin(self, context: CallbackContext, call: Call) -> None:
-        """Notes that a call is made."""
+    def begin(self, context: CallbackContext, model: str | None = None) -> Call:
+        """Begins a call."""
+        call = Call(model or "")
         self._calls.put(_place(context), call)
+        return call
 
     def current_call(self, context: CallbackContext) -> Call:
         """The call that goes on in this context."""
-        call = self._calls.get(_place(context))
-        if call is None:
-            call = Call()
-            self._calls.put(_place(context), call)
-        return call
+        return self._calls.get(_place(context)) or self.begin(context)
 
     def end(self, context: CallbackContext) -> Call | None:
         """The last call, which is forgotten, when the agent is done."""

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, get_args
 
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
-from ullage import PolicyError, UllageError
+from ullage import PolicyError
 from ullage._engine.logger import Logger
+from ullage._hosts.engines import Engines
 from ullage.adk.arrivals import Arrivals, Payloads
-from ullage.adk.conversations import conversation_of, invocation_of
-from ullage.adk.engines import EngineOrFactory, Engines
+from ullage.adk.conversations import invocation_of
 from ullage.adk.guard import Guard
 from ullage.adk.meter import Call, Meter, collect_usage, estimate, usage_of
 from ullage.adk.requests import FORMAT, Remember, Requests
-from ullage.overflow import is_overflow
 from ullage.usage.tracker import UsageTracker
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
     from typing_extensions import Unpack
 
+    from ullage import ContextManager
     from ullage.usage.tokens import Usage
 
 logger = Logger(__name__)
@@ -37,12 +37,8 @@ logger = Logger(__name__)
 # The plugin's name in ADK. Names are unique in an app.
 NAME = "ullage_context"
 
-# Number of times that a call is made again, smaller, after the provider refused it as too long.
-RETRIES = 3
-
-# The model may change these in a request's configuration on its way to the provider: with an
-# explicit cache, ADK moves them into it.
-_CONFIGURED = ("system_instruction", "tools", "tool_config", "cached_content")
+# An engine, a function from a model's id to its engine, or None for defaults by the id.
+EngineOrFactory: TypeAlias = "ContextManager | Callable[[str], ContextManager] | None"
 
 _Outcome = TypeVar("_Outcome")
 
@@ -89,33 +85,23 @@ class ContextHooks:
     """The work of ullage at each of ADK's callbacks, for an app or for an agent.
 
     Args:
-        engine: See ``Settings`` for this and all other arguments.
-        usage: Adds up the usage.
-        payloads: Handles large payloads.
-        guard: The last limit on a response.
-        remember: The place to remember compactions.
-        **unknown: Settings that do not exist.
+        **settings: See ``Settings``.
 
     Raises:
-        PolicyError: If an argument is unknown or invalid.
+        PolicyError: If a setting is unknown or invalid.
     """
 
-    def __init__(
-        self,
-        *,
-        engine: EngineOrFactory = None,
-        usage: UsageTracker | None = None,
-        payloads: Payloads | None = None,
-        guard: Guard | None = None,
-        remember: Remember = "session",
-        **unknown: object,
-    ) -> None:
+    def __init__(self, **settings: Unpack[Settings]) -> None:
+        unknown = settings.keys() - Settings.__annotations__.keys()
         if unknown:
             raise PolicyError(
-                f"{', '.join(unknown)}: unknown; the settings are"
+                f"{', '.join(sorted(unknown))}: unknown; the settings are"
                 f" {', '.join(Settings.__annotations__)}. The settings of an engine are given to"
                 ' it: engine=ContextManager(Policy(...), format="gemini")'
             )
+        engine, usage = settings.get("engine"), settings.get("usage")
+        payloads, guard = settings.get("payloads"), settings.get("guard")
+        remember = settings.get("remember", "session")
         for name, value, kind in (("usage", usage, UsageTracker), ("guard", guard, Guard)):
             if value is not None and not isinstance(value, kind):
                 raise PolicyError(f"{name}: it is a {type(value).__name__}, not a {kind.__name__}")
@@ -123,7 +109,9 @@ class ContextHooks:
             raise PolicyError(f"payloads: a {type(payloads).__name__} has no `handle`")
         if remember not in get_args(Remember):
             raise PolicyError(f"remember: {remember!r}; it can be {', '.join(get_args(Remember))}")
-        self._engines = Engines(engine)
+        factory = engine if callable(engine) else None
+        own = None if callable(engine) else engine
+        self._engines = Engines(own, factory=factory, format=FORMAT, has_store=False)
         self._requests = Requests(self._engines, remember)
         self._usage = UsageTracker.from_env() if usage is None else usage
         self._meter = Meter(self._usage)
@@ -144,17 +132,13 @@ class ContextHooks:
             part = types.Part(text=self.usage.paused(account))
             said = types.Content(role="model", parts=[part])
             return LlmResponse(content=said, turn_complete=True)
-        config = {name: getattr(llm_request.config, name, None) for name in _CONFIGURED}
-        call = Call(llm_request.model or "", config=config)
-        self._meter.begin(callback_context, call)
+        call = self._meter.begin(callback_context, llm_request.model)
         if llm_request.previous_interaction_id is not None:
             # Google has the history of a stateful interaction, and the request only what is new.
             return None
         with collect_usage() as summaries:
-            call.sent = await self._requests.fit(callback_context, llm_request)
+            call.fitted = await self._requests.fit(callback_context, llm_request)
         self._meter.add_summaries(callback_context, summaries)
-        # A list of its own: models may change that of the request.
-        llm_request.contents = list(call.sent)
         call.restart()
         return None
 
@@ -165,15 +149,12 @@ class ContextHooks:
         """Counts the usage of the call, and corrects the counter by it."""
         call = self._meter.current_call(callback_context)
         self._meter.add(callback_context, llm_response, lambda: self._estimate(call, llm_response))
-        if llm_response.partial:
+        if llm_response.partial or call.fitted is None:
             return None
-        self._requests.keep_in_session(
-            conversation_of(callback_context, call.model), callback_context
-        )
+        self._requests.keep_in_session(call.fitted, callback_context)
         used = usage_of(llm_response.usage_metadata)
-        if used is not None and call.sent is not None and used.prompt:
-            sent, call.sent = call.sent, None
-            self._engines.of(call.model).observe(sent, used.prompt, used.cached)
+        if used is not None:
+            call.fitted.known.observe(used.prompt, used.cached)
         return None
 
     @_harmless
@@ -182,19 +163,20 @@ class ContextHooks:
     ) -> LlmResponse | None:
         """Sends a smaller request again after the provider refused one as too long."""
         call = self._meter.current_call(callback_context)
-        while is_overflow(error) and call.retries < RETRIES:
-            call.retries += 1
-            if not await self._shorten_request(callback_context, llm_request, call, error):
-                break
-            try:
-                return await _answer(callback_context, llm_request)
-            except Exception as again:  # noqa: BLE001 - whatever the model raises is judged above
-                error = again
-        # The run ends here, so nothing else lets go of them.
-        call.sent = None
-        if call.retries > 0:
-            logger.warning("error=<%s>, retries=<%d> | not recovered", error, call.retries)
-        return None
+        if call.fitted is None:
+            return None
+        try:
+            with collect_usage() as summaries:
+                send = functools.partial(_answer, callback_context, llm_request)
+                return await call.fitted.recovered(error, send)
+        except Exception as again:  # noqa: BLE001 - ADK raises the first error
+            if again is not error:
+                logger.warning("error=<%s> | not recovered", again)
+            # The run ends here, so nothing else releases them.
+            self._release(call)
+            return None
+        finally:
+            self._meter.add_summaries(callback_context, summaries)
 
     @_harmless
     async def after_agent_callback(
@@ -204,7 +186,7 @@ class ContextHooks:
         del agent
         call = self._meter.end(callback_context)
         if call is not None:
-            self._requests.release(conversation_of(callback_context, call.model))
+            self._release(call)
         return None
 
     @_harmless
@@ -213,35 +195,17 @@ class ContextHooks:
     ) -> dict[str, Any] | None:
         return await self._arrivals.shorten(tool, args, context, result)
 
+    def _release(self, call: Call) -> None:
+        if call.fitted is not None:
+            self._requests.release(call.fitted)
+            call.fitted = None
+
     def _estimate(self, call: Call, response: LlmResponse) -> Usage:
         """The usage of a call by the engine's own count."""
-        engine = self._engines.of(call.model)
-        beside = {name: call.config.get(key) for name, key in _FIXED.items()}
-        status = engine.status(call.sent or [], **beside)
+        counter = self._engines.of(call.model).counter
         said = [] if response.content is None else [response.content]
-        return estimate(status.tokens + status.fixed, engine.counter.count_messages(said, FORMAT))
-
-    async def _shorten_request(
-        self, context: CallbackContext, request: LlmRequest, call: Call, error: Exception
-    ) -> bool:
-        """Puts less into a request that was refused; whether there is less."""
-        if call.sent is None:
-            return False
-        for name, value in call.config.items():
-            setattr(request.config, name, value)
-        try:
-            with collect_usage() as summaries:
-                left = await self._requests.shrink_refused(context, request, error)
-            self._meter.add_summaries(context, summaries)
-        except UllageError as problem:
-            logger.warning("error=<%s> | the request cannot be made smaller", problem)
-            return False
-        if left is None:
-            logger.warning("the request cannot be made smaller: nothing in it may go")
-            return False
-        logger.info("contents=<%d>, left=<%d> | asked again", len(call.sent), len(left))
-        call.sent, request.contents = left, list(left)
-        return True
+        prompt = 0 if call.fitted is None else call.fitted.tokens
+        return estimate(prompt, counter.count_messages(said, FORMAT) if said else 0)
 
 
 class ContextPlugin(ContextHooks, BasePlugin):
@@ -307,9 +271,6 @@ class ContextCallbacks(ContextHooks):
         PolicyError: If a setting is unknown or invalid.
     """
 
-    def __init__(self, **settings: Unpack[Settings]) -> None:
-        super().__init__(**settings)
-
     def fields(self) -> dict[str, Any]:
         """The callbacks by the names of an agent's fields."""
         return {
@@ -329,10 +290,6 @@ class ContextCallbacks(ContextHooks):
     ) -> dict[str, Any] | None:
         """Shortens a response that is too long."""
         return await self._shorten_response(tool, args, tool_context, tool_response)
-
-
-# The values beside the contents: the engine's name for each, and its name in a configuration.
-_FIXED = {"system": "system_instruction", "tools": "tools"}
 
 
 async def _answer(context: CallbackContext, request: LlmRequest) -> LlmResponse | None:

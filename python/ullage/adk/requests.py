@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from google.genai import types
@@ -25,16 +26,30 @@ from ullage.adk.conversations import (
 from ullage.adk.meter import add_estimate
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.models.llm_request import LlmRequest
+    from google.adk.models.llm_response import LlmResponse
 
-    from ullage._hosts import conversations as hosts
-    from ullage.adk.conversations import Conversation
-    from ullage.adk.engines import Engines
+    from ullage._hosts.conversations import Conversation
+    from ullage._hosts.engines import Engines
+    from ullage._hosts.rows import Reading
+    from ullage.adk.conversations import ConversationKey
 
 logger = Logger(__name__)
 
 FORMAT = "gemini"
+
+# Number of times that a call is made again, smaller, after the provider refused it as too long.
+RETRIES = 3
+
+# The model may change these in a request's configuration on its way to the provider: with an
+# explicit cache, ADK moves them into it.
+_CONFIGURED = ("system_instruction", "tools", "tool_config", "cached_content")
+
+# The values beside the contents: the engine's name for each, and its name in a configuration.
+_FIXED = {"system": "system_instruction", "tools": "tools"}
 
 Remember = Literal["session", "process"]
 """The place where compactions are remembered: the session's state too, or this process alone."""
@@ -66,94 +81,119 @@ class Requests:
         self._remember = remember
         self._conversations = Conversations(_ContentCodec(), PlainReading, may_lag=True)
 
-    async def fit(self, context: CallbackContext, request: LlmRequest) -> list[types.Content]:
-        """Returns the contents for a request, and does not change the request.
+    async def fit(self, context: CallbackContext, request: LlmRequest) -> FittedRequest:
+        """Puts contents that fit into a request.
 
         If even the shortest contents are above the limit, they are sent, and the provider decides.
         """
         conversation = conversation_of(context, request.model)
         engine = self._engines.of(request.model)
+        contents = request.contents
         text = self._text(conversation, context)
         saved = None if text is None else _SavedView(text)
-        known, reading = self._conversations.of(engine, request.contents, conversation, saved)
-        beside = _beside(request.contents, request, context)
-        fitted = await arun(known.request(reading, **beside))
-        return self._shown(known, fitted, request.contents, request)
+        known, reading = self._conversations.of(engine, contents, conversation, saved)
+        pins = {*current_request(contents, context), *open_calls(contents, request, context)}
+        config = {name: getattr(request.config, name, None) for name in _CONFIGURED}
+        beside = {"pins": sorted(pins)} | {name: config[key] for name, key in _FIXED.items()}
+        fitted = FittedRequest(conversation, known, reading, request, config, beside)
+        fitted.show(await arun(known.request(reading, **beside)))
+        return fitted
 
-    async def shrink_refused(
-        self, context: CallbackContext, request: LlmRequest, error: Exception
-    ) -> list[types.Content] | None:
-        """Returns shorter contents in place of refused ones; None if there are none.
-
-        Args:
-            context: The callback's.
-            request: The request, with its configuration as it was.
-            error: The refusal.
-        """
-        known = self._known(conversation_of(context, request.model))
-        if known is None or known.reading is None:
-            return None
-        contents: Any = known.reading.rows
-        beside = _beside(contents, request, context)
-        try:
-            fitted = await arun(known.smaller(known.reading, error, **beside))
-        except Exception as problem:
-            if problem is not error:
-                raise
-            logger.warning("error=<%s> | nothing is left to remove", problem.__cause__)
-            return None
-        return self._shown(known, fitted, contents, request)
-
-    def keep_in_session(self, conversation: Conversation, context: CallbackContext) -> None:
+    def keep_in_session(self, fitted: FittedRequest, context: CallbackContext) -> None:
         """Stores the view in the session, with the answer to the last request.
 
         The state is only stored with the event of the model's answer, so this checks it each time.
         It waits for the last piece of a streamed answer, because every piece would carry the
         state otherwise.
         """
-        known, key = self._known(conversation), self._key(conversation, context)
-        if known is None or key is None:
+        key = self._key(fitted.conversation, context)
+        if key is None:
             return
         try:
-            text = self._text(conversation, context)
-            saved = known.saved(None if text is None else _SavedView(text))
+            text = self._text(fitted.conversation, context)
+            saved = fitted.known.saved(None if text is None else _SavedView(text))
             if saved is not None:
                 context.state[key] = written_view(saved)
         except Exception as error:  # noqa: BLE001 - an app may declare which keys there are
             logger.debug("key=<%s>, error=<%s> | a view is not in the session", key, error)
 
-    def release(self, conversation: Conversation) -> None:
+    def release(self, fitted: FittedRequest) -> None:
         """Releases the data of the running invocation."""
-        self._conversations.release(self._engines.of(conversation.model), conversation)
+        self._conversations.release(fitted.known.engine, fitted.conversation)
 
-    def _known(self, conversation: Conversation) -> hosts.Conversation | None:
-        return self._conversations.known(self._engines.of(conversation.model), conversation)
-
-    @staticmethod
-    def _shown(
-        known: hosts.Conversation,
-        fitted: list[types.Content],
-        contents: list[types.Content],
-        request: LlmRequest,
-    ) -> list[types.Content]:
-        """Returns the contents to send, and counts the summary of a compaction."""
-        report = known.take_report()
-        if report is not None:
-            add_estimate(report, known.engine.policy.summary_input)
-        return with_pending_answers(fitted, contents, request)
-
-    def _text(self, conversation: Conversation, context: CallbackContext) -> str | None:
+    def _text(self, conversation: ConversationKey, context: CallbackContext) -> str | None:
         """Returns the view in the session; None if there is none that can be read."""
         key = self._key(conversation, context)
         text = None if key is None else context.state.get(key)
         return text if isinstance(text, str) and text.startswith(_FORM) else None
 
-    def _key(self, conversation: Conversation, context: CallbackContext) -> str | None:
+    def _key(self, conversation: ConversationKey, context: CallbackContext) -> str | None:
         """The key of a view in the session's state; None if the session has no place for it."""
         passing = conversation.scope is not None or _RUN in (conversation.branch or "")
         if self._remember == "process" or passing or caller_of(invocation_of(context)) is not None:
             return None
         return f"ullage/{conversation.agent}/{conversation.branch or ''}/{conversation.model}"
+
+
+@dataclass(frozen=True)
+class FittedRequest:
+    """A request whose contents fit.
+
+    Attributes:
+        conversation: The key of the conversation.
+        known: The conversation.
+        reading: The contents before.
+        request: The request, with contents that fit.
+        config: The configuration from ADK, which a model may change.
+        beside: The contents that must stay, the system instruction and the tools.
+    """
+
+    conversation: ConversationKey
+    known: Conversation
+    reading: Reading
+    request: LlmRequest
+    config: dict[str, Any]
+    beside: dict[str, Any]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the whole request."""
+        engine = self.known.engine
+        fixed = {name: self.beside[name] for name in _FIXED}
+        return self.known.tokens + engine.status([], **fixed).fixed
+
+    def show(self, contents: list[types.Content]) -> None:
+        """Puts contents into the request, and counts the summary of a compaction."""
+        report = self.known.take_report()
+        if report is not None:
+            add_estimate(report, self.known.engine.policy.summary_input)
+        for name, value in self.config.items():
+            setattr(self.request.config, name, value)
+        before: Any = self.reading.rows
+        # A list of its own: models may change that of the request.
+        self.request.contents = list(with_pending_answers(contents, before, self.request))
+
+    async def recovered(
+        self, error: Exception, send: Callable[[], Awaitable[LlmResponse | None]]
+    ) -> LlmResponse | None:
+        """Sends smaller contents until the provider accepts them, three times at most.
+
+        Args:
+            error: The refusal of the last contents.
+            send: Sends the request.
+
+        Raises:
+            Exception: The provider's error, if it is not an overflow or nothing is left to remove.
+        """
+
+        async def answer(contents: list[types.Content]) -> LlmResponse | None:
+            logger.info("contents=<%d> | asked again", len(contents))
+            self.show(contents)
+            return await send()
+
+        recovering = self.known.recovered(self.reading, error, answer, tries=RETRIES, **self.beside)
+        response: LlmResponse | None = await arun(recovering)
+        return response
 
 
 class _ContentCodec:
@@ -204,15 +244,3 @@ def written_view(saved: dict[str, Any]) -> str:
         logger.debug("characters=<%d> | a view is too long for the session", len(text))
         return head
     return text
-
-
-def _beside(
-    contents: list[types.Content], request: LlmRequest, context: CallbackContext
-) -> dict[str, Any]:
-    """Returns the other arguments of a request: what must stay, and what is beside the contents."""
-    waiting = open_calls(contents, request, context)
-    return {
-        "pins": sorted({*current_request(contents, context), *waiting}),
-        "system": getattr(request.config, "system_instruction", None),
-        "tools": getattr(request.config, "tools", None),
-    }
