@@ -88,8 +88,9 @@ async def opened(runner: Runner) -> str:
     return session.id
 
 
-async def say(runner: Runner, session: str, text: str) -> list[Any]:
-    message = types.Content(role="user", parts=[types.Part(text=text)])
+async def say(runner: Runner, session: str, words: str | types.Part) -> list[Any]:
+    part = types.Part(text=words) if isinstance(words, str) else words
+    message = types.Content(role="user", parts=[part])
     return [
         event
         async for event in runner.run_async(user_id="u", session_id=session, new_message=message)

@@ -17,6 +17,7 @@ from google.genai import types
 import ullage
 from tests.python.adk_host import (
     TASK,
+    answer,
     history,
     log_entries,
     opened,
@@ -50,6 +51,29 @@ def agent_of(model, *tools) -> LlmAgent:
     return LlmAgent(name="sre", model=model, tools=list(tools) or [probe])
 
 
+def probes(count):
+    return scripted(*[("probe", {"step": i}) for i in range(count)])
+
+
+def compacted(root, summarizer=None, **windows):
+    """The events of a session with one long invocation."""
+    config = compaction(summarizer or EventsSummarizer(), **windows)
+    runner = runner_of(root, events_compaction_config=config)
+
+    async def run():
+        session = await opened(runner)
+        await say(runner, session, TASK)
+        return await stored_events(runner, session)
+
+    return asyncio.run(run())
+
+
+def probed(count, summarizer):
+    """The model of one long invocation, and the events of its session."""
+    model = probes(count)
+    return model, compacted(agent_of(model), summarizer)
+
+
 def compactions(events):
     return [event for event in events if event.actions.compaction]
 
@@ -68,16 +92,8 @@ def size(request):
 
 @pytest.mark.parametrize("fallback", ["tool-lines", "sections", "one-liners"])
 def test_one_long_invocation_stays_small_and_keeps_its_request_word_for_word(fallback):
-    async def run():
-        model = scripted(*[("probe", {"step": i}) for i in range(40)])
-        settings = SummarySettings(fallback=fallback, tokens=600)
-        config = compaction(EventsSummarizer(settings=settings))
-        runner = runner_of(agent_of(model), events_compaction_config=config)
-        session = await opened(runner)
-        await say(runner, session, TASK)
-        return model, await stored_events(runner, session)
-
-    model, events = asyncio.run(run())
+    settings = SummarySettings(fallback=fallback, tokens=600)
+    model, events = probed(40, EventsSummarizer(settings=settings))
     assert len(model.seen) == 41, "no request was refused"
     assert len(compactions(events)) > 2
     assert max(map(size, model.seen)) < 20_000, "of 40 results of a thousand characters each"
@@ -92,15 +108,8 @@ def test_one_long_invocation_stays_small_and_keeps_its_request_word_for_word(fal
 
 
 def test_summaries_go_on_from_one_another_and_do_not_grow():
-    async def run():
-        model = scripted(*[("probe", {"step": i}) for i in range(80)])
-        summarizer = EventsSummarizer(settings=SummarySettings(tokens=500))
-        runner = runner_of(agent_of(model), events_compaction_config=compaction(summarizer))
-        session = await opened(runner)
-        await say(runner, session, TASK)
-        return compactions(await stored_events(runner, session))
-
-    made = [event.actions.compaction for event in asyncio.run(run())]
+    _, events = probed(80, EventsSummarizer(settings=SummarySettings(tokens=500)))
+    made = [event.actions.compaction for event in compactions(events)]
     assert len(made) > 5
     sizes = [len(texts(one.compacted_content)[0]) for one in made]
     assert max(sizes) < 2_500
@@ -169,7 +178,7 @@ def test_a_session_that_cannot_be_shown_ends_no_run(caplog):
 
 def test_stored_events_stay_as_they_were():
     async def run():
-        model = scripted(*[("probe", {"step": i}) for i in range(40)])
+        model = probes(40)
         runner = runner_of(agent_of(model), events_compaction_config=compaction(EventsSummarizer()))
         session = await opened(runner)
         events = await say(runner, session, TASK)
@@ -210,11 +219,8 @@ def test_a_session_goes_on_in_another_process_after_each_compaction(kind, tmp_pa
         for turn in range(4):
             service = made()
             model = scripted(*[("probe", {"step": turn * 10 + i}) for i in range(10)])
-            runner = runner_of(
-                agent_of(model),
-                sessions=service,
-                events_compaction_config=compaction(EventsSummarizer()),
-            )
+            config = compaction(EventsSummarizer())
+            runner = runner_of(agent_of(model), sessions=service, events_compaction_config=config)
             session = session or await opened(runner)
             await say(runner, session, f"request {turn}")
             events = await stored_events(runner, session)
@@ -239,15 +245,7 @@ def test_a_model_writes_the_summary_and_reads_the_last_one():
         await asyncio.sleep(0)
         return f"Summary number {len(asked)}: the checkout was looked at."
 
-    async def run():
-        model = scripted(*[("probe", {"step": i}) for i in range(40)])
-        summarizer = EventsSummarizer(summarize, settings=SummarySettings(lines=100))
-        runner = runner_of(agent_of(model), events_compaction_config=compaction(summarizer))
-        session = await opened(runner)
-        await say(runner, session, TASK)
-        return model
-
-    model = asyncio.run(run())
+    model, _ = probed(40, EventsSummarizer(summarize, settings=SummarySettings(lines=100)))
     assert len(asked) > 2
     assert all(isinstance(request, ullage.SummaryRequest) for request in asked)
     assert asked[0].previous == ""
@@ -258,15 +256,8 @@ def test_a_model_writes_the_summary_and_reads_the_last_one():
 
 @pytest.mark.parametrize("forged", FORGED)
 def test_no_line_of_a_model_passes_for_one_of_ours(forged):
-    async def run():
-        model = scripted(*[("probe", {"step": i}) for i in range(40)])
-        summarizer = EventsSummarizer(lambda _: forged, settings=SummarySettings(lines=0))
-        runner = runner_of(agent_of(model), events_compaction_config=compaction(summarizer))
-        session = await opened(runner)
-        await say(runner, session, TASK)
-        return model
-
-    text = all_text(asyncio.run(run()).seen[-1])
+    model, _ = probed(40, EventsSummarizer(lambda _: forged, settings=SummarySettings(lines=0)))
+    text = all_text(model.seen[-1])
     assert "bait_1" in text
     ours = ("[ullage: 3", "[123 the user]", "Lines from these messages")
     assert not [line for line in text.splitlines() if line.startswith(ours)]
@@ -286,15 +277,7 @@ async def slow(request):
 
 @pytest.mark.parametrize("summarize", [broken, silent, slow, lazy])
 def test_where_no_model_answers_it_is_told_without_one(summarize):
-    async def run():
-        model = scripted(*[("probe", {"step": i}) for i in range(12)])
-        summarizer = EventsSummarizer(summarize, settings=SummarySettings(timeout=0.05))
-        runner = runner_of(agent_of(model), events_compaction_config=compaction(summarizer))
-        session = await opened(runner)
-        await say(runner, session, TASK)
-        return model
-
-    model = asyncio.run(run())
+    model, _ = probed(12, EventsSummarizer(summarize, settings=SummarySettings(timeout=0.05)))
     release()
     assert "• Called tool: probe(step=0)" in all_text(model.seen[-1])
 
@@ -323,15 +306,8 @@ def test_a_confirmation_that_is_waited_for_survives_and_can_be_given():
             for call in event.get_function_calls()
             if call.name == "adk_request_confirmation"
         )
-        answer = types.FunctionResponse(id=asked.id, name=asked.name, response={"confirmed": True})
-        message = types.Content(role="user", parts=[types.Part(function_response=answer)])
-        given = [
-            event
-            async for event in runner.run_async(
-                user_id="u", session_id=session, new_message=message
-            )
-        ]
-        return responses(given)
+        part = answer(asked.name, asked.id, {"confirmed": True})
+        return responses(await say(runner, session, part))
 
     assert {"erased": "notes/x"} in asyncio.run(run())
 
@@ -356,10 +332,7 @@ def test_what_a_long_running_call_answers_later_finds_its_call():
         summary = texts(compactions(events)[-1].actions.compaction.compacted_content)[0]
         assert WAITING in summary
         assert "T-42" in summary
-        answer = types.FunctionResponse(id=call.id, name="order", response={"status": "delivered"})
-        message = types.Content(role="user", parts=[types.Part(function_response=answer)])
-        async for _ in runner.run_async(user_id="u", session_id=session, new_message=message):
-            pass
+        await say(runner, session, answer("order", call.id, {"status": "delivered"}))
         parts = [part for content in model.seen[-1].contents for part in content.parts]
         assert any(part.function_call and part.function_call.name == "order" for part in parts)
         assert any(
@@ -399,38 +372,21 @@ def test_credentials_are_in_no_summary():
 
 @pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflow:DeprecationWarning")
 def test_parallel_and_sequential_agents_go_on_after_compactions():
-    async def run():
-        models = [scripted(*[("probe", {"step": i}) for i in range(15)]) for _ in range(3)]
-        agents = [
-            LlmAgent(name=f"panel_{i}", model=model, tools=[probe])
-            for i, model in enumerate(models)
-        ]
-        both = ParallelAgent(name="panels", sub_agents=agents[:2])
-        root = SequentialAgent(name="root", sub_agents=[both, agents[2]])
-        runner = runner_of(root, events_compaction_config=compaction(EventsSummarizer()))
-        session = await opened(runner)
-        await say(runner, session, TASK)
-        return models, await stored_events(runner, session)
-
-    models, events = asyncio.run(run())
+    models = [probes(15) for _ in range(3)]
+    agents = [
+        LlmAgent(name=f"panel_{i}", model=model, tools=[probe]) for i, model in enumerate(models)
+    ]
+    both = ParallelAgent(name="panels", sub_agents=agents[:2])
+    root = SequentialAgent(name="root", sub_agents=[both, agents[2]])
+    assert compactions(compacted(root))
     assert [len(model.seen) for model in models] == [16, 16, 16]
-    assert compactions(events)
 
 
 def test_parallel_calls_leave_together():
-    async def run():
-        batch = [("probe", {"step": i}) for i in range(4)]
-        model = scripted(*[list(batch) for _ in range(12)])
-        runner = runner_of(
-            agent_of(model), events_compaction_config=compaction(EventsSummarizer(), retained=3)
-        )
-        session = await opened(runner)
-        await say(runner, session, TASK)
-        return model, await stored_events(runner, session)
-
-    model, events = asyncio.run(run())
+    batch = [("probe", {"step": i}) for i in range(4)]
+    model = scripted(*[list(batch) for _ in range(12)])
+    assert compactions(compacted(agent_of(model), retained=3))
     assert len(model.seen) == 13
-    assert compactions(events)
 
 
 def test_a_huge_request_is_shortened_and_a_small_history_is_left_alone():

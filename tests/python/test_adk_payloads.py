@@ -189,9 +189,13 @@ class NoContext:
         raise ValueError("Artifact service is not initialized.")
 
 
+def handled(handler, value, tool="probe"):
+    return asyncio.run(handler.handle(tool, {}, value, NoContext()))
+
+
 def test_nothing_is_taken_out_that_could_not_be_kept(caplog):
     handler = LargePayloadHandler(Failing(), limits=LIMITS)
-    assert asyncio.run(handler.handle("probe", {}, UNKNOWN, NoContext())) is None
+    assert handled(handler, UNKNOWN) is None
     assert "could not be kept anywhere" in caplog.text
     (answer,) = seen(handler, UNKNOWN)
     assert "reference" not in answer["metadata"], "the artifact has it"
@@ -222,21 +226,17 @@ def test_a_store_may_have_to_be_awaited():
 )
 def test_what_is_not_large_stays(small):
     handler = LargePayloadHandler(limits=LIMITS)
-    assert asyncio.run(handler.handle("probe", {}, small, NoContext())) is None
+    assert handled(handler, small) is None
     assert handler.store.list() == []
 
 
 def test_what_was_handled_or_read_back_is_not_handled_again():
     handler = LargePayloadHandler(limits=LIMITS)
 
-    async def twice():
-        once = await handler.handle("probe", {}, UNKNOWN, NoContext())
-        blown_up = {**once, "result": once["result"] | {"more": "y" * 200_000}}
-        again = await handler.handle("probe", {}, blown_up, NoContext())
-        read = await handler.handle("retrieve", {}, {"result": "z" * 200_000}, NoContext())
-        return again, read
-
-    assert asyncio.run(twice()) == (None, None)
+    once = handled(handler, UNKNOWN)
+    blown_up = {**once, "result": once["result"] | {"more": "y" * 200_000}}
+    assert handled(handler, blown_up) is None
+    assert handled(handler, {"result": "z" * 200_000}, "retrieve") is None
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_what_was_handled_or_read_back_is_not_handled_again():
 )
 def test_any_key_and_any_frame_is_looked_into(name, value, kind):
     handler = LargePayloadHandler(limits=LIMITS)
-    answer = asyncio.run(handler.handle("probe", {}, value, NoContext()))
+    answer = handled(handler, value)
     assert answer["result"]["kind"] == kind
     metadata = answer["metadata"]
     whole = handler.store.get(metadata.get("original_reference", metadata["reference"]))
@@ -265,7 +265,7 @@ def test_a_long_text_is_shortened_by_what_it_is():
     text = "".join(f"2026-11-21 09:00:{i % 60:02d} INFO served {i}\n" for i in range(6_000))
     text += "2026-11-21 10:00:00 ERROR disk is full\n"
     handler = LargePayloadHandler(limits=LIMITS)
-    answer = asyncio.run(handler.handle("probe", {}, {"result": text}, NoContext()))
+    answer = handled(handler, {"result": text})
     assert "ERROR disk is full" in answer["result"]["excerpt"]
     assert handler.store.get(answer["metadata"]["reference"]).decode() == text
     assert len(answer["result"]["excerpt"]) <= 2_000
@@ -281,7 +281,7 @@ def test_a_long_text_is_shortened_by_what_it_is():
 )
 def test_rows_without_fields_have_a_schema_too(value, hint):
     handler = LargePayloadHandler(limits=PayloadLimits(chars=2_000))
-    answer = asyncio.run(handler.handle("probe", {}, value, NoContext()))
+    answer = handled(handler, value)
     assert answer["result"]["schema_hint"] == hint
     assert json.loads(handler.store.get(answer["metadata"]["reference"])) == value
 
@@ -291,7 +291,7 @@ def test_pictures_and_parts_are_left_to_others():
     picture = types.Part.from_bytes(data=b"x" * 200_000, mime_type="image/png")
     image = {"content": [{"type": "image", "data": "A" * 200_000, "mimeType": "image/png"}]}
     for result in ([picture], {"result": b"x" * 200_000}, image):
-        assert asyncio.run(handler.handle("probe", {}, result, NoContext())) is None
+        assert handled(handler, result) is None
 
 
 def test_the_environment_sets_the_limits(monkeypatch):
@@ -303,7 +303,7 @@ def test_the_environment_sets_the_limits(monkeypatch):
     limits = LargePayloadHandler().limits
     assert limits == PayloadLimits(enabled=False, items=7, chars=100_000)
     handler = LargePayloadHandler(limits=limits)
-    assert asyncio.run(handler.handle("probe", {}, UNKNOWN, NoContext())) is None
+    assert handled(handler, UNKNOWN) is None
     assert PayloadLimits.from_env(environ={}) == PayloadLimits()
 
 
@@ -338,7 +338,7 @@ async def in_process_later(code, data):
 def test_a_sandbox_says_what_the_core_says(kind):
     value = KNOWN.get(kind, UNKNOWN)
     handler = LargePayloadHandler(limits=LIMITS, sandbox=in_process)
-    answer = asyncio.run(handler.handle("probe", {}, value, NoContext()))
+    answer = handled(handler, value)
     mode = "generic_sandbox" if kind == "other" else "template_sandbox"
     assert answer["metadata"]["handling_mode"] == mode
     core = json.loads(Payload(value).survey())
@@ -356,7 +356,7 @@ def test_a_sandbox_without_ullage_is_not_tried_again():
 
     handler = LargePayloadHandler(limits=LIMITS, sandbox=bare)
     for _ in range(2):
-        answer = asyncio.run(handler.handle("probe", {}, KNOWN["logs"], NoContext()))
+        answer = handled(handler, KNOWN["logs"])
         assert answer["metadata"]["handling_mode"] == "template_core"
     assert len(tried) == 1
 
@@ -407,7 +407,7 @@ async def slow(code, data):
 def test_a_sandbox_reads_texts_too():
     text = "".join(f"line {i}\n" for i in range(20_000))
     handler = LargePayloadHandler(limits=LIMITS, sandbox=in_process)
-    answer = asyncio.run(handler.handle("probe", {}, {"result": text}, NoContext()))
+    answer = handled(handler, {"result": text})
     assert answer["metadata"]["handling_mode"] == "generic_sandbox"
     assert answer["result"]["total_count"] == 20_001
     assert len(answer["result"]["excerpt"]) <= 2_000
@@ -418,7 +418,7 @@ def test_where_a_sandbox_fails_the_core_says_it(runs):
     handler = LargePayloadHandler(limits=LIMITS, sandbox=runs)
     modes = []
     for value in (KNOWN["logs"], UNKNOWN):
-        answer = asyncio.run(handler.handle("probe", {}, value, NoContext()))
+        answer = handled(handler, value)
         modes.append(answer["metadata"]["handling_mode"])
     assert modes == ["template_core", "code_generation_prompt"]
     assert "execute_custom_analysis_in_sandbox" in answer["result"]["code_generation_prompt"]
@@ -430,7 +430,7 @@ def test_hundreds_of_results_at_once_are_each_their_own():
     answers: dict[int, dict] = {}
 
     def work(place):
-        answers[place] = asyncio.run(handler.handle("probe", {}, values[place], NoContext()))
+        answers[place] = handled(handler, values[place])
 
     threads = [threading.Thread(target=work, args=(place,)) for place in range(len(values))]
     for thread in threads:
@@ -464,7 +464,7 @@ def test_hundreds_of_results_at_once_are_each_their_own():
 )
 def test_odd_data_is_told_of_and_never_raises(odd, caplog):
     handler = LargePayloadHandler(limits=LIMITS)
-    answer = asyncio.run(handler.handle("probe", {}, odd, NoContext()))
+    answer = handled(handler, odd)
     assert answer is None or answer["metadata"]["large_payload_handled"]
     assert "was not handled" not in caplog.text
     json.dumps(answer)
@@ -474,5 +474,5 @@ def test_endless_data_stays_and_is_logged(caplog):
     endless: dict = {"result": "x" * 120_000}
     endless["self"] = endless
     handler = LargePayloadHandler(limits=LIMITS)
-    assert asyncio.run(handler.handle("probe", {}, endless, NoContext())) is None
+    assert handled(handler, endless) is None
     assert "was not handled" in caplog.text

@@ -37,11 +37,18 @@ def big(size: int) -> dict:
     return {"result": "word and " * (size // 9)}
 
 
-async def investigated(runner, runs):
-    session = await opened(runner)
-    for run in range(runs):
-        await say(runner, session, TASK if not run else f"request {run}")
-    return await stored_events(runner, session)
+def investigated(model, *plugins, runs=1, own=None, task=TASK, **services):
+    """The events of a session in which an agent with these plugins is asked so many times."""
+    agent = LlmAgent(name="sre", model=model, tools=own or tools())
+    runner = runner_of(agent, plugins=list(plugins), **services)
+
+    async def asked():
+        session = await opened(runner)
+        for run in range(runs):
+            await say(runner, session, f"request {run}" if run else task)
+        return await stored_events(runner, session)
+
+    return asyncio.run(asked())
 
 
 @pytest.mark.parametrize(("calls", "runs"), [(60, 1), long(200, 1), long(200, 10)])
@@ -49,9 +56,7 @@ def test_a_long_investigation_stays_inside_its_budget(calls, runs):
     each = calls // runs
     steps = [step for _ in range(runs) for step in (*investigation(each), "found it")]
     model = scripted(*steps)
-    agent = LlmAgent(name="sre", model=model, tools=tools())
-    runner = runner_of(agent, plugins=[SessionCompactor()])
-    events = asyncio.run(investigated(runner, runs))
+    events = investigated(model, SessionCompactor(), runs=runs)
     assert len(model.seen) == calls + runs, "no request was refused"
     assert max(tokens(request.contents) for request in model.seen) <= 32_000
     assert len(compactions(events)) > calls // 40
@@ -63,10 +68,7 @@ def test_a_long_investigation_stays_inside_its_budget(calls, runs):
 def test_a_result_that_is_larger_than_the_budget_is_brought_inside_and_stored():
     model = scripted(("big", {"size": 900_000}), ("big", {"size": 900_001}), "done")
     store = ullage.MemoryStore()
-    runner = runner_of(
-        LlmAgent(name="sre", model=model, tools=[big]), plugins=[SessionCompactor(store=store)]
-    )
-    events = asyncio.run(investigated(runner, 1))
+    events = investigated(model, SessionCompactor(store=store), own=[big])
     assert len(model.seen) == 3
     assert max(tokens(request.contents) for request in model.seen) <= 32_000
     assert store.list()
@@ -77,10 +79,8 @@ def test_a_result_that_is_larger_than_the_budget_is_brought_inside_and_stored():
 def test_large_payloads_and_compaction_work_together():
     handler = LargePayloadHandler(limits=PayloadLimits(items=20, chars=4_000))
     model = scripted(*investigation(60), "found it")
-    agent = LlmAgent(name="sre", model=model, tools=[*tools(), *handler.tools()])
-    plugins = [handler, SessionCompactor(store=handler.store)]
-    runner = runner_of(agent, plugins=plugins)
-    events = asyncio.run(investigated(runner, 1))
+    compactor = SessionCompactor(store=handler.store)
+    events = investigated(model, handler, compactor, own=[*tools(), *handler.tools()])
     assert len(model.seen) == 61
     handled = [
         one.response["metadata"]["reference"]
@@ -104,9 +104,7 @@ class Broken(InMemorySessionService):
 def test_a_service_that_fails_ends_no_run(caplog):
     config = CompactionConfig(token_budget=8_000, compaction_trigger_tokens=6_000)
     model = scripted(*investigation(15))
-    agent = LlmAgent(name="sre", model=model, tools=tools())
-    runner = runner_of(agent, sessions=Broken(), plugins=[SessionCompactor(config)])
-    asyncio.run(investigated(runner, 1))
+    investigated(model, SessionCompactor(config), sessions=Broken())
     assert len(model.seen) == 16
     assert "the session was not compacted" in caplog.text
     assert max(tokens(request.contents) for request in model.seen) <= 8_000
@@ -116,9 +114,7 @@ def test_a_service_that_fails_ends_no_run(caplog):
 def test_a_small_budget_is_kept_without_a_word(budget, caplog):
     config = CompactionConfig(token_budget=budget, compaction_trigger_tokens=budget * 3 // 4)
     model = scripted(*[step for _ in range(3) for step in (*investigation(8), "found it")])
-    agent = LlmAgent(name="sre", model=model, tools=tools())
-    runner = runner_of(agent, plugins=[SessionCompactor(config, store=ullage.MemoryStore())])
-    asyncio.run(investigated(runner, 3))
+    investigated(model, SessionCompactor(config, store=ullage.MemoryStore()), runs=3)
     assert len(model.seen) == 27
     assert max(tokens(request.contents) for request in model.seen) <= budget
     assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
@@ -127,13 +123,7 @@ def test_a_small_budget_is_kept_without_a_word(budget, caplog):
 def test_a_long_request_is_shortened_to_the_budget(caplog):
     config = CompactionConfig(token_budget=500, compaction_trigger_tokens=400)
     model = scripted(*investigation(5))
-    agent = LlmAgent(name="sre", model=model, tools=tools())
-    runner = runner_of(agent, plugins=[SessionCompactor(config)])
-
-    async def run():
-        await say(runner, await opened(runner), "Look at everything. " * 200)
-
-    asyncio.run(run())
+    investigated(model, SessionCompactor(config), task="Look at everything. " * 200)
     assert len(model.seen) == 6
     assert "above its budget" not in caplog.text
     assert max(tokens(request.contents) for request in model.seen) <= 500

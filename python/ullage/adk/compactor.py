@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from google.genai import types
-
 from ullage._core import Policy, PolicyError, TokenCounter
 from ullage._engine.lru_cache import LruCache
 from ullage._engine.steps import run
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from google.adk.events.event import Event
     from google.adk.sessions.base_session_service import BaseSessionService
     from google.adk.sessions.session import Session
+    from google.genai import types
 
     from ullage.adk.dict_events import AnyEvent
     from ullage.adk.model_summarizer import SummarizerOrModel
@@ -117,57 +116,7 @@ class WorkingContext:
     contents: list[types.Content] = field(default_factory=list)
 
 
-def contents_within(
-    earlier: PriorSummary | None,
-    recent: Sequence[Event],
-    events: Sequence[Event],
-    engine: ContextManager,
-) -> list[types.Content]:
-    """Returns the contents of a working context, valid and inside the engine's window.
-
-    Raises:
-        BudgetError: If the contents that must stay do not fit.
-    """
-    if earlier is not None and any(map(is_request, recent)):
-        # A newer request is among the recent events.
-        earlier = replace(earlier, request=())
-    contents = [earlier.content()] if earlier else []
-    contents = list(repair([*contents, *contents_of(_with_calls(recent, events))], FORMAT))
-    if engine.counter.count_messages(contents, FORMAT) <= engine.policy.window:
-        return contents
-    return engine.view(contents, engine.policy.window)
-
-
-def _with_calls(recent: Sequence[Event], events: Sequence[Event]) -> list[Event]:
-    """Returns the events, with the call before an answer that came long after it."""
-    known: set[str] = set()
-    out: list[Event] = []
-    for event in recent:
-        known |= {call.id or "" for call in event.get_function_calls()}
-        late = [one.id for one in event.get_function_responses() if one.id and one.id not in known]
-        out += [call for id_ in late for call in _call(id_, events)]
-        known.update(late)
-        out.append(event)
-    return out
-
-
-def _call(id_: str, events: Sequence[Event]) -> list[Event]:
-    """Returns an event with only this call."""
-    for event in reversed(events):
-        for part in (event.content.parts or []) if event.content else []:
-            if part.function_call and part.function_call.id == id_:
-                content = types.Content(role="model", parts=[part])
-                return [event.model_copy(update={"content": content})]
-    return []
-
-
 _TOOL = re.compile(r"^• Called tool: ([^\s(]+)", re.MULTILINE)
-
-
-def tools_in(text: str) -> list[str]:
-    """The tools that a summary names, sorted."""
-    return sorted(set(_TOOL.findall(text)))
-
 
 # Sessions that are remembered. A service has thousands, and few are active.
 _SESSIONS = 1_000
@@ -185,11 +134,11 @@ class _SessionMemory:
         at: The time of the last one.
     """
 
-    earlier: PriorSummary
-    last: str
-    turn: int
-    compactions: int
-    at: float
+    earlier: PriorSummary | None = None
+    last: str = ""
+    turn: int = 0
+    compactions: int = 0
+    at: float | None = None
 
 
 class ContextCompactor:
@@ -229,6 +178,7 @@ class ContextCompactor:
         self.counter = counter or TokenCounter.for_model("gemini-2.5-flash")
         settings = (settings or SummarySettings()).within(self.config.token_budget)
         self._summarizer = EventsSummarizer(summarizer, settings=settings, counter=self.counter)
+        self._write = self._summarizer._write  # noqa: SLF001 - the same package
         policy = Policy.preset("adk-session").replace(
             window=self.config.token_budget, keep_recent=self.config.recent_events_count
         )
@@ -290,35 +240,34 @@ class ContextCompactor:
         """
         given = events
         events = as_events(given)
-        earlier, new, turn = self._recalled(session_id, events, existing_summary)
+        memory, new = self._recalled(session_id, events, existing_summary)
         recent = self.config.recent_events_count
-        split = older_count(new, recent) if self._is_due(earlier, new) else 0
+        split = older_count(new, recent) if self._is_due(memory.earlier, new) else 0
         if split:
-            earlier, _ = run(self._summarizer.writer.write(earlier, new[:split]))
-            turn += split
-            count = self.get_compaction_stats(session_id)["compactions"] + 1
-            last = new[split - 1].id
-            self._sessions.put(session_id, _SessionMemory(earlier, last, turn, count, time.time()))
+            earlier, _ = run(self._write(memory.earlier, new[:split]))
+            turn, count = memory.turn + split, memory.compactions + 1
+            memory = _SessionMemory(earlier, new[split - 1].id, turn, count, time.time())
+            self._sessions.put(session_id, memory)
             new = new[split:]
-        contents = contents_within(earlier, new, events, self._engine)
+        contents = self._contents(memory.earlier, new)
         dicts = {made.id: one for made, one in zip(events, given, strict=True) if made is not one}
         return WorkingContext(
-            summary=_summary_of(earlier, turn),
+            summary=_summary_of(memory.earlier, memory.turn),
             recent_events=[dicts.get(event.id, event) for event in new],
             contents=contents,
             total_token_estimate=self._tokens(contents),
             compaction_applied=split > 0,
-            last_compaction_timestamp=self.get_compaction_stats(session_id)["last_compaction"],
+            last_compaction_timestamp=memory.at,
         )
 
     def get_compaction_stats(self, session_id: str) -> dict[str, Any]:
         """Returns the count of compactions of a session, the time of the last, and its result."""
-        known = self._sessions.get(session_id)
+        known = self._sessions.get(session_id) or _SessionMemory()
         return {
-            "compactions": known.compactions if known else 0,
-            "events_compacted": known.turn if known else 0,
-            "summary_tokens": self.counter.count(known.earlier.text) if known else 0,
-            "last_compaction": known.at if known else None,
+            "compactions": known.compactions,
+            "events_compacted": known.turn,
+            "summary_tokens": self.counter.count(known.earlier.text) if known.earlier else 0,
+            "last_compaction": known.at,
         }
 
     def clear_session(self, session_id: str) -> None:
@@ -335,23 +284,32 @@ class ContextCompactor:
         # Stored events do not change, so only new events are read.
         return self.counter.count_messages(contents, FORMAT, append_only=True) if contents else 0
 
+    def _contents(self, earlier: PriorSummary | None, recent: list[Event]) -> list[types.Content]:
+        """Returns the summary and the events as contents, valid and inside the budget."""
+        if earlier is not None and any(map(is_request, recent)):
+            # A newer request is among the recent events.
+            earlier = replace(earlier, request=())
+        contents = [earlier.content()] if earlier else []
+        # A call that waits gets an answer too, since the contents are sent as they are.
+        contents = list(repair([*contents, *contents_of(recent)], FORMAT))
+        return self._engine.view(contents, self.config.token_budget)
+
     def _recalled(
         self, session_id: str, events: Sequence[Event], existing: SessionSummary | None
-    ) -> tuple[PriorSummary | None, list[Event], int]:
-        """Returns the summary so far, the events after it, and the number of events before."""
+    ) -> tuple[_SessionMemory, list[Event]]:
+        """Returns the memory of a session, and the events after its summary."""
         earlier, raw = last_summary(events)
-        known = self._sessions.get(session_id)
+        known = self._sessions.get(session_id) or _SessionMemory()
         ids = [event.id for event in raw]
-        if known is not None and known.last in ids:
-            return known.earlier, raw[ids.index(known.last) + 1 :], known.turn
+        if known.last in ids:
+            return known, raw[ids.index(known.last) + 1 :]
+        turn = 0
         if existing is not None and existing.summary_text and earlier is None:
             turn = min(max(existing.last_compaction_turn, 0), len(raw))
             start = raw[0].timestamp if raw else 0.0
             seen = PriorSummary(start, start, existing.summary_text)
-            writer = self._summarizer.writer
-            made, _ = run(writer.write(seen, raw[:turn], existing.summary_text))
-            return made, raw[turn:], turn
-        return earlier, raw, 0
+            earlier, _ = run(self._write(seen, raw[:turn], existing.summary_text))
+        return replace(known, earlier=earlier, turn=turn), raw[turn:]
 
 
 @cache
@@ -368,6 +326,6 @@ def _summary_of(earlier: PriorSummary | None, turn: int) -> SessionSummary:
     return SessionSummary(
         summary_text=earlier.text,
         key_findings=findings_in(earlier.text),
-        tools_used=tools_in(earlier.text),
+        tools_used=sorted(set(_TOOL.findall(earlier.text))),
         last_compaction_turn=turn,
     )

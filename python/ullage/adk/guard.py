@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import reprlib
 from typing import Any
 
+from ullage._core import MessageError, Payload
 from ullage._engine.arguments import require_number
 
 # The limits of the SRE agent's document: about 50,000 tokens for a result.
@@ -14,14 +16,6 @@ MAX_RESULT_ITEMS = 500
 
 # The marker, the keys and the brackets of a response may take this much beside it.
 _FRAME = 1_000
-
-# Characters around and between values in JSON: two quotes or brackets, and a comma or colon.
-_AROUND = 2
-_BETWEEN = 1
-
-# Values that are visited. A list that contains itself has no end, and a response with more values
-# is larger than any limit.
-_MOST_STEPS = 1_000_000
 
 # The marker at the end of a text that was cut.
 MARKER = "\n\n... [TRUNCATED BY SRE AGENT SAFETY GUARD: Result too large for LLM context] ..."
@@ -35,8 +29,7 @@ class Guard:
     replaced with an error that has a preview and the advice to filter better. The limits hold for
     every key of a response, and for the response as a whole. Nothing is changed in place.
 
-    Characters are those of the strings and numbers, with the brackets, commas and quotes between
-    them. Escapes do not count. Counting stops at the limit.
+    Characters are those of a string, or of any other value as compact JSON.
 
     Args:
         max_chars: The most characters of a response.
@@ -66,8 +59,7 @@ class Guard:
         changed = any(left[key] is not value for key, value in whole.items())
         if dropped:
             left = _counted(left, dropped)
-        most = self._chars + _FRAME
-        if characters(left, most) > most:
+        if characters(left) > self._chars + _FRAME:
             # Each key is within the limit, and together they are not.
             return self._refused(whole)
         return left if changed else None
@@ -78,19 +70,16 @@ class Guard:
             return (value if len(value) <= self._chars else value[: self._chars] + MARKER), 0
         if isinstance(value, (list, tuple)):
             return self._first_items(value)
-        if characters(value, self._chars) <= self._chars:
-            return value, 0
-        return self._refused(value), 0
+        return (value if characters(value) <= self._chars else self._refused(value)), 0
 
     def _first_items(self, items: list[Any] | tuple[Any, ...]) -> tuple[Any, int]:
         kept: list[Any] = []
-        room = self._chars
+        room: float = self._chars
         for item in items[: self._items]:
-            size = characters(item, room) + 1
-            if size > room:
+            room -= characters(item) + 1
+            if room < 0:
                 break
             kept.append(item)
-            room -= size
         if items and not kept:
             # The first alone is too large.
             return self._refused(items), 0
@@ -116,29 +105,12 @@ def _counted(response: dict[str, Any], dropped: int) -> dict[str, Any]:
     return {**response, "truncated_count": dropped}
 
 
-def characters(value: Any, limit: int = 2**63) -> int:
-    """About the characters that a value takes as JSON; a number above ``limit`` once it is above.
-
-    Costs a step for each value inside, up to the limit and up to a million; strings are not read.
-    """
-    size = steps = 0
-    left = [value]
-    while left and steps < _MOST_STEPS and size <= limit:
-        steps += 1
-        item = left.pop()
-        if isinstance(item, (str, bytes)):
-            size += len(item) + _AROUND
-        elif isinstance(item, (dict, list, tuple)):
-            values = list(item.values()) if isinstance(item, dict) else []
-            size += _AROUND + _BETWEEN * (len(item) + len(values))
-            # Each value inside takes a character at least.
-            if size + len(item) > limit:
-                return size + len(item)
-            left.extend(item)
-            left.extend(values)
-        else:
-            size += len(str(item))
-    return size
+def characters(value: Any) -> float:
+    """The characters of a value as compact JSON. Infinite if it holds itself or is too deep."""
+    try:
+        return Payload(value).chars
+    except MessageError:
+        return math.inf
 
 
 def _preview(value: Any, length: int) -> str:

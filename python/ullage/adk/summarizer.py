@@ -81,98 +81,6 @@ class SummarySettings:
         )
 
 
-class SummaryWriter:
-    """Writes summaries of events, each of which continues the one before.
-
-    Args:
-        summarizer: Writes the text, or None.
-        settings: The settings of summaries.
-        counter: Counts tokens.
-    """
-
-    def __init__(
-        self,
-        summarizer: SummarizerOrModel | None,
-        settings: SummarySettings,
-        counter: TokenCounter,
-    ) -> None:
-        summarizer = summarizer_of(summarizer)
-        policy = Policy(
-            summary_timeout=settings.timeout,
-            summary_prompt=settings.prompt,
-            summary_fallback="sections" if settings.fallback == "tool-lines" else settings.fallback,
-            summary_tokens=settings.tokens,
-            summary_lines=settings.lines,
-            summary_input=settings.input,
-        )
-        self._settings = settings
-        self._counter = counter
-        self._by_lines = settings.fallback == "tool-lines"
-        self._is_alone = self._by_lines and summarizer is None
-        self._engine = ContextManager(policy, counter=counter, format=FORMAT, summarizer=summarizer)
-
-    def write(
-        self, earlier: PriorSummary | None, new: Sequence[Event], text: str | None = None
-    ) -> Steps[tuple[PriorSummary, SummaryUsage | None]]:
-        """Returns a summary of all events so far, and the usage of its model.
-
-        Args:
-            earlier: The summary of the events before.
-            new: The new events.
-            text: The text of the summary, if it exists already.
-        """
-        used = None
-        if text is None:
-            text, used = yield from self._text(earlier.text if earlier else "", new)
-        request = self._request(new) or (earlier.request if earlier else ())
-        times = [event.timestamp for event in new[:1]] + ([earlier.start] if earlier else [])
-        # Not the latest time among them, because ADK removes all events between the two times, also
-        # those after these events.
-        end = new[-1].timestamp if new else earlier.end if earlier else 0.0
-        waiting = waiting_lines(earlier, new)
-        return PriorSummary(min(times, default=0.0), end, text, request, waiting), used
-
-    def _text(
-        self, previous: str, events: Sequence[Event]
-    ) -> Steps[tuple[str, SummaryUsage | None]]:
-        if self._is_alone:
-            return self._lines(previous, events), None
-        contents, engine = contents_of(events), self._engine
-        with collect_usage() as found:
-            summary = yield Step(
-                partial(engine.summarize, contents, previous=previous),
-                partial(engine.asummarize, contents, previous=previous),
-            )
-        if summary.by == "engine":
-            logger.debug("reason=<%s> | written without a model", "; ".join(summary.warnings))
-            return (self._lines(previous, events) if self._by_lines else summary.text), None
-        if not found:
-            asked = self._counter.count(previous) + self._counter.count_messages(contents, FORMAT)
-            written = self._counter.count(summary.text)
-            found.append(SummaryUsage("", estimate(min(asked, self._settings.input), written)))
-        return str(summary), found[-1]
-
-    def _lines(self, previous: str, events: Sequence[Event]) -> str:
-        lines = [line for line in previous.splitlines() if line.strip()]
-        lines += [line for event in events for line in event_lines(event)]
-        return fit_lines(lines, self._settings.tokens, self._counter)
-
-    def _request(self, events: Sequence[Event]) -> tuple[Any, ...]:
-        """Returns the parts of the latest request, shortened if it is very long."""
-        for event in reversed(events):
-            if is_request(event):
-                parts = (event.content.parts if event.content else None) or []
-                return tuple(self._bound(part) for part in parts if not part.thought)
-        return ()
-
-    def _bound(self, part: types.Part) -> types.Part:
-        most = self._settings.request
-        if not part.text or self._counter.count(part.text) <= most:
-            return part
-        text = compress(part.text, most, counter=self._counter).text
-        return part.model_copy(update={"text": text})
-
-
 class EventsSummarizer(BaseEventsSummarizer):
     """Makes the summary events of an ADK session.
 
@@ -203,9 +111,22 @@ class EventsSummarizer(BaseEventsSummarizer):
         settings: SummarySettings | None = None,
         counter: TokenCounter | None = None,
     ) -> None:
-        self.settings = settings or SummarySettings()
+        self.settings = settings = settings or SummarySettings()
         self.counter = counter or TokenCounter.for_model("gemini-2.5-flash")
-        self.writer = SummaryWriter(summarizer, self.settings, self.counter)
+        summarizer = summarizer_of(summarizer)
+        policy = Policy(
+            summary_timeout=settings.timeout,
+            summary_prompt=settings.prompt,
+            summary_fallback="sections" if settings.fallback == "tool-lines" else settings.fallback,
+            summary_tokens=settings.tokens,
+            summary_lines=settings.lines,
+            summary_input=settings.input,
+        )
+        self._by_lines = settings.fallback == "tool-lines"
+        self._is_alone = self._by_lines and summarizer is None
+        self._engine = ContextManager(
+            policy, counter=self.counter, format=FORMAT, summarizer=summarizer
+        )
         self._made: LruCache[PriorSummary] = LruCache(_REMEMBERED)
         self._before: LruCache[PriorSummary] = LruCache(_REMEMBERED)
 
@@ -225,6 +146,27 @@ class EventsSummarizer(BaseEventsSummarizer):
         """:meth:`maybe_summarize_events` without an event loop."""
         return run(self._event(events))
 
+    def _write(
+        self, earlier: PriorSummary | None, new: Sequence[Event], text: str | None = None
+    ) -> Steps[tuple[PriorSummary, SummaryUsage | None]]:
+        """Returns a summary of all events so far, and the usage of its model.
+
+        Args:
+            earlier: The summary of the events before.
+            new: The new events.
+            text: The text of the summary, if it exists already.
+        """
+        used = None
+        if text is None:
+            text, used = yield from self._text(earlier.text if earlier else "", new)
+        request = self._request(new) or (earlier.request if earlier else ())
+        times = [event.timestamp for event in new[:1]] + ([earlier.start] if earlier else [])
+        # Not the latest time among them, because ADK removes all events between the two times, also
+        # those after these events.
+        end = new[-1].timestamp if new else earlier.end if earlier else 0.0
+        waiting = waiting_lines(earlier, new)
+        return PriorSummary(min(times, default=0.0), end, text, request, waiting), used
+
     def _note(self, invocation_id: str, events: Sequence[Event]) -> None:
         """Remembers the summary before an invocation."""
         earlier, _ = last_summary(events)
@@ -235,7 +177,7 @@ class EventsSummarizer(BaseEventsSummarizer):
         earlier, new = self._chosen(events)
         if not new:
             return None
-        made, usage = yield from self.writer.write(earlier, new)
+        made, usage = yield from self._write(earlier, new)
         content = made.content()
         before = _size([earlier.content()] if earlier else []) + _size(e.content for e in new)
         if made.end < made.start or _size([content]) >= before:
@@ -280,6 +222,46 @@ class EventsSummarizer(BaseEventsSummarizer):
                 # If there are none, the last summary was lost, for example to a faster process.
                 return (known, rest) if rest else (None, _finished_events(new))
         return None, _finished_events(new)
+
+    def _text(
+        self, previous: str, events: Sequence[Event]
+    ) -> Steps[tuple[str, SummaryUsage | None]]:
+        if self._is_alone:
+            return self._lines(previous, events), None
+        contents, engine = contents_of(events), self._engine
+        with collect_usage() as found:
+            summary = yield Step(
+                partial(engine.summarize, contents, previous=previous),
+                partial(engine.asummarize, contents, previous=previous),
+            )
+        if summary.by == "engine":
+            logger.debug("reason=<%s> | written without a model", "; ".join(summary.warnings))
+            return (self._lines(previous, events) if self._by_lines else summary.text), None
+        if not found:
+            asked = self.counter.count(previous) + self.counter.count_messages(contents, FORMAT)
+            written = self.counter.count(summary.text)
+            found.append(SummaryUsage("", estimate(min(asked, self.settings.input), written)))
+        return str(summary), found[-1]
+
+    def _lines(self, previous: str, events: Sequence[Event]) -> str:
+        lines = [line for line in previous.splitlines() if line.strip()]
+        lines += [line for event in events for line in event_lines(event)]
+        return fit_lines(lines, self.settings.tokens, self.counter)
+
+    def _request(self, events: Sequence[Event]) -> tuple[Any, ...]:
+        """Returns the parts of the latest request, shortened if it is very long."""
+        for event in reversed(events):
+            if is_request(event):
+                parts = (event.content.parts if event.content else None) or []
+                return tuple(self._bound(part) for part in parts if not part.thought)
+        return ()
+
+    def _bound(self, part: types.Part) -> types.Part:
+        most = self.settings.request
+        if not part.text or self.counter.count(part.text) <= most:
+            return part
+        text = compress(part.text, most, counter=self.counter).text
+        return part.model_copy(update={"text": text})
 
 
 class SummaryChain(BasePlugin):
