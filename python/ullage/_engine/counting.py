@@ -32,13 +32,14 @@ def count_messages(counter: TokenCounter, messages: Sequence[Any], form: str | N
         return counter.count_messages(messages, format=form)
     except MessageError:
         if len(messages) == 1:
-            return _MESSAGE_TOKENS + counter.count(_json(messages[0]))
+            return _MESSAGE_TOKENS + counter.count(json_text(messages[0]))
         return sum(count_messages(counter, [message], form) for message in messages)
 
 
-def _json(message: Any) -> str:
+def json_text(value: Any) -> str:
+    """Returns any value as JSON, or as Python writes it."""
     try:
-        return json.dumps(message, default=str, ensure_ascii=False)
+        return json.dumps(value, default=str, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
-        # The keys have several types, or the message contains itself.
-        return ascii(message)
+        # The keys have several types, or the value contains itself.
+        return ascii(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -158,31 +159,25 @@ class OutcomeFile(NamedTuple):
     suffix: str
 
 
-def with_outcomes(message: Any, short: Callable[[ResultPart], str | None]) -> Any:
-    """The message with other texts for its results; itself where ``short`` gives None for all."""
-    texts = ((result, short(result)) for result in results_in(message))
-    return _with_holders(
-        message, {id(r.holder): _with_text(r, text) for r, text in texts if text is not None}
-    )
+def with_outcomes(message: Any, new: Callable[[ResultPart], OutcomeFile | str | None]) -> Any:
+    """The message with other outcomes of its results: a text, or the content of a file.
 
-
-def with_files(message: Any, file_of: Callable[[str], OutcomeFile | None]) -> Any:
-    """The message with the outcomes that were filed, by the text that stands for them."""
-    new: dict[int, dict[str, Any]] = {}
+    The same object if ``new`` gives None for all results, or files that are not JSON.
+    """
+    changed: dict[int, dict[str, Any]] = {}
     for result in results_in(message):
-        text = text_of(result.outcome)
-        whole = None if text is None else file_of(text)
-        if whole is None:
+        outcome = new(result)
+        if isinstance(outcome, str):
+            outcome = OutcomeFile(outcome, ".txt")
+        if outcome is None:
             continue
-        try:
-            new[id(result.holder)] = (
-                _with_text(result, whole.text)
-                if whole.suffix == ".txt"
-                else {**result.holder, result.field: json.loads(whole.text)}
-            )
-        except ValueError:
-            continue
-    return _with_holders(message, new)
+        if outcome.suffix == ".txt":
+            changed[id(result.holder)] = _with_text(result, outcome.text)
+        else:
+            with suppress(ValueError):
+                value = json.loads(outcome.text)
+                changed[id(result.holder)] = {**result.holder, result.field: value}
+    return _with_holders(message, changed)
 
 
 def as_file(outcome: Any) -> OutcomeFile | None:

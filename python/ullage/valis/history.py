@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from ullage._engine.roles import readable, role_of
 from ullage.valis.calls import (
     OutcomeFile,
+    ResultPart,
     calls_in,
     text_of,
     with_arguments,
-    with_files,
     with_outcomes,
 )
 from ullage.valis.files import HISTORY, digest_of, path_of
@@ -144,7 +144,11 @@ def _restore(message: Any, read: Callable[[str], str | None]) -> Any:
         content = None if path is None else read(path)
         return None if content is None else OutcomeFile(content, PurePosixPath(str(path)).suffix)
 
-    message = with_files(with_arguments(message, arguments), file_of)
+    def whole(result: ResultPart) -> OutcomeFile | None:
+        text = text_of(result.outcome)
+        return None if text is None else file_of(text)
+
+    message = with_outcomes(with_arguments(message, arguments), whole)
     texts = text_parts(message) if role_of(message) == "user" else []
     request = file_of(texts[0]) if len(texts) == 1 else None
     return message if request is None else with_text(message, request.text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import json
 from collections import deque
 from dataclasses import dataclass
 from operator import is_
@@ -13,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import ullage
 from ullage._engine.arguments import require_number
-from ullage._engine.counting import count_messages, counter_for
+from ullage._engine.counting import count_messages, counter_for, json_text
 from ullage._engine.logger import Logger
 from ullage._engine.lru_cache import LruCache
 from ullage._engine.roles import readable
@@ -23,13 +22,7 @@ from ullage.valis.condenser import Condensation, Condenser, system_end, waiting_
 from ullage.valis.config import CompactionResult, ContextConfig
 from ullage.valis.files import INPUTS, OUTPUTS, Files, digest_of, path_of
 from ullage.valis.messages import written
-from ullage.valis.notes import (
-    SEGMENT,
-    summary_before,
-    summary_first,
-    summary_place,
-    with_own_summaries,
-)
+from ullage.valis.notes import SEGMENT, summary_before, summary_first, summary_place
 from ullage.valis.offload import READER, replacement
 from ullage.valis.pointers import with_pointers
 
@@ -269,7 +262,7 @@ class ContextManagementMiddleware:
         self, messages: list[Any], limit: int, agent: Any, *, has_pointers: bool
     ) -> list[Any]:
         """Returns what the view of the conversation shows, compacted where that is due."""
-        shown = [readable(message) for message in with_own_summaries(messages)]
+        shown = [readable(message) for message in messages]
         begin, end = system_end(shown), waiting_from(shown)
         shown, tail = shown[:end], shown[end:]
         room, engine = max(1, limit - self.count_message_tokens(tail)), self._engine(limit)
@@ -378,9 +371,4 @@ def _beginning(messages: list[Any], count: int) -> tuple[int, str]:
 
 
 def _text(result: Any) -> str:
-    if isinstance(result, str):
-        return result
-    try:
-        return json.dumps(result, default=str, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return str(result)
+    return result if isinstance(result, str) else json_text(result)

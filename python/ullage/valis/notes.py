@@ -90,7 +90,7 @@ def summary_first(messages: list[Any]) -> list[Any]:
     place = summary_place(messages)
     if place is None:
         return messages
-    rest = [*messages[:place], *messages[place + 1 :]]
+    rest = messages[:place] + messages[place + 1 :]
     begin = next((n for n, m in enumerate(rest) if not is_system(m)), len(rest))
     return [*rest[:begin], messages[place], *rest[begin:]]
 
@@ -104,7 +104,7 @@ def summary_before(messages: list[Any], newest: int) -> list[Any]:
     place = summary_place(messages)
     if place is None:
         return messages
-    rest = [*messages[:place], *messages[place + 1 :]]
+    rest = messages[:place] + messages[place + 1 :]
     end = len(rest) - newest
     return [*rest[:end], messages[place], *rest[end:]]
 
@@ -114,25 +114,6 @@ def summary_place(messages: list[Any]) -> int | None:
     return next(
         (n for n, message in enumerate(messages) if summary_note(message) is not None), None
     )
-
-
-def with_own_summaries(messages: list[Any]) -> list[Any]:
-    """The messages; a summary that a host put into its system prompt has its own message again."""
-    return [part for message in messages for part in _split(message)]
-
-
-def _split(message: Any) -> list[Any]:
-    content = message.get("content") if is_system(message) else None
-    if not isinstance(content, str):
-        return [message]
-    begin, end = content.find(_BEGIN), content.rfind(_END)
-    if not 0 <= begin < end:
-        return [message]
-    end += len(_END)
-    rest, summary = content[:begin] + content[end:], {**message, "content": content[begin:end]}
-    if not rest.strip() or summary_note(summary) is None:
-        return [message]
-    return [{**message, "content": rest.strip()}, summary]
 
 
 def role_in(messages: list[Any]) -> str:

@@ -6,10 +6,7 @@ from typing import Any
 
 import ullage
 from ullage._engine.clients import client_summarizer
-from ullage._engine.logger import Logger
 from ullage.summary import LINES
-
-logger = Logger(__name__)
 
 # Valis' sections, and the engine's that stand in each where no model answers.
 _SECTIONS = {
@@ -67,29 +64,18 @@ async def summarize(
         limit: The window of the model.
         room: The most that the message of the summary is to take.
     """
-    policy = policy_of(limit, room)
     # A pin of a session that was cut elsewhere may be a call without its result.
     repaired = ullage.repair(messages, form)
-    summary: ullage.Summary | None = None
+    engine = ullage.ContextManager(
+        policy_of(limit, room),
+        counter=counter,
+        summarizer=None if agent is None else _summarizer_of(agent),
+        format=form,
+    )
     before = None if previous is None else ullage.Summary(*_parts(previous))
-    if agent is not None:
-        engine = ullage.ContextManager(
-            policy.replace(summaries="required"),
-            counter=counter,
-            summarizer=_summarizer_of(agent),
-            format=form,
-        )
-        try:
-            summary = await engine.asummarize(repaired, previous=before)
-            text = str(summary)
-        except ullage.SummaryError as error:
-            logger.warning("error=<%s> | the summary is made without a model", error)
-    if summary is None:
-        # An account without a model leaves nothing out, so it needs no further lines.
-        policy = policy.replace(summary_lines=0)
-        engine = ullage.ContextManager(policy, counter=counter, format=form)
-        summary = await engine.asummarize(repaired, previous=before)
-        text = _in_sections(str(summary))
+    summary = await engine.asummarize(repaired, previous=before)
+    # An account without a model leaves nothing out, so it needs no further lines.
+    text = _in_sections(summary.text) if summary.by == "engine" else str(summary)
     return text, [repaired[place] for place in summary.left_out(range(len(repaired)))]
 
 
@@ -123,20 +109,18 @@ def _parts(summary: str) -> tuple[str, str]:
 
 def _in_sections(account: str) -> str:
     """The engine's account under Valis' headings."""
-    content, lines = _parts(account)
     sections: dict[str, list[str]] = {}
     section: list[str] = []
-    for line in content.splitlines():
+    for line in account.splitlines():
         if line.startswith("## "):
             section = sections.setdefault(line.removeprefix("## "), [])
         else:
             section.append(line)
     out = []
     for heading, parts in _SECTIONS.items():
-        lines_of = [
+        lines = [
             line for part in (heading, *parts) for line in sections.get(part, ()) if line.strip()
         ]
         nothing = _STATE if heading == "Current State" else _NOTHING
-        out.append("\n".join([f"## {heading}", *(lines_of or [nothing])]))
-    text = "\n\n".join(out)
-    return f"{text}\n\n{LINES}\n{lines}" if lines else text
+        out.append("\n".join([f"## {heading}", *(lines or [nothing])]))
+    return "\n\n".join(out)
