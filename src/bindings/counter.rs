@@ -103,7 +103,10 @@ impl PyTokenCounter {
     #[doc = doc!("TokenCounter.for_model")]
     #[staticmethod]
     #[pyo3(signature = (model, *, learn_with = None))]
-    fn for_model(model: &Bound<'_, PyString>, learn_with: Option<PyRef<'_, PyTokenCounter>>) -> PyResult<PyTokenCounter> {
+    fn for_model(
+        model: &Bound<'_, PyString>,
+        learn_with: Option<PyRef<'_, PyTokenCounter>>,
+    ) -> PyResult<PyTokenCounter> {
         let arguments = PyTuple::new(model.py(), [model])?;
         let mut ledger = Ledger::new(counter_for_model(&PyText::of(model)));
         if let Some(other) = learn_with {

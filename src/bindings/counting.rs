@@ -30,11 +30,7 @@ pub struct Counting {
 
 impl Counting {
     pub fn over(ledger: Ledger) -> Counting {
-        Counting {
-            ledger: Arc::new(ledger),
-            identities: Identities::default(),
-            promises: KnownLists::default(),
-        }
+        Counting { ledger: Arc::new(ledger), identities: Identities::default(), promises: KnownLists::default() }
     }
 
     /// Sets the known digest of each text that was seen before.

@@ -51,6 +51,36 @@ def test_an_exact_counter_stays_exact_for_texts(model):
     assert counter.fits(WORDS, ullage.count_tokens(WORDS))
 
 
+@pytest.mark.parametrize(("other", "shares"), [("claude-opus-4-7", True), ("gemini-3-pro", False)])
+def test_counters_of_one_family_learn_together(other, shares):
+    counter = ullage.TokenCounter.for_model("claude-sonnet-4-5")
+    second = ullage.TokenCounter.for_model(other, learn_with=counter)
+    for messages in grown(15):
+        counter.observe(messages, true_size(messages))
+    assert counter.scale != 1.0
+    assert second.scale == (counter.scale if shares else 1.0)
+
+
+def test_the_first_request_of_a_conversation_does_not_trust_a_scale_below_one():
+    counter = ullage.TokenCounter()
+    for messages in grown(15):
+        counter.observe(messages, ullage.TokenCounter().count_messages(messages) // 2)
+    assert counter.scale < 0.7
+    history = [
+        {"role": ("user", "assistant")[n % 2], "content": f"{n} " + "word " * 900}
+        for n in range(11)
+    ]
+    engine = ullage.ContextManager(
+        ullage.Policy(window=10_000, reserve_output=500), counter=counter
+    )
+    first = engine.open().messages(history)
+    assert ullage.TokenCounter().count_messages(first) <= 9_500 < len(history) * 900
+    known = engine.open()
+    known.messages(history[:1])
+    known.observe(450)
+    assert known.messages(history) == history, "this conversation taught it too"
+
+
 def test_an_engine_keeps_the_room_that_the_provider_reported():
     engine = ullage.ContextManager(ullage.Policy(window=60_000, reserve_output=1_000))
     for messages in grown(15):
