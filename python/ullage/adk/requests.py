@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from google.adk.models.llm_request import LlmRequest
     from google.adk.models.llm_response import LlmResponse
 
-    from ullage._hosts.conversations import Conversation
+    from ullage._hosts.conversations import HostConversation
     from ullage._hosts.engines import Engines
     from ullage._hosts.rows import Reading
     from ullage.adk.conversations import ConversationKey
@@ -149,7 +149,7 @@ class FittedRequest:
     """
 
     conversation: ConversationKey
-    known: Conversation
+    known: HostConversation
     reading: Reading
     request: LlmRequest
     config: dict[str, Any]
