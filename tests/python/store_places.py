@@ -95,6 +95,14 @@ def s3(folder: Path) -> Place:
     return Place("ObjectStore", prefix, prefix, more[0], more[1])
 
 
+def gcs(folder: Path) -> Place:
+    more = [
+        {"config": servers.gcs_config(at)} for at in (servers.gcs_endpoint(), f"http://{SILENT()}")
+    ]
+    prefix = f"{servers.gcs_bucket(f'b-{uuid.uuid4().hex}')}/some/prefix"
+    return Place("ObjectStore", prefix, prefix, more[0], more[1])
+
+
 def azure(folder: Path) -> Place:
     endpoint = servers.azure_endpoint()
     more = [{"config": servers.azure_config(at)} for at in (endpoint, f"http://{SILENT()}")]
@@ -141,6 +149,7 @@ EVERY = {
     "sqlite": sqlite,
     "objects": objects_in_folder,
     "s3": s3,
+    "gcs": gcs,
     "azure": azure,
     "redis": redis,
     "postgres": postgres,

@@ -66,13 +66,15 @@ class ObjectStore(SharedStore):
         self._folder = "all" if session is None else f"sessions/{_path_part(session)}"
         more: dict[str, Any] = {"mkdir": True}
         if not url.startswith(("file:", "memory:")):
-            http = url.startswith("http:") or (config or {}).get("endpoint", "").startswith("http:")
+            settings = dict(config or {})
+            # An endpoint has another name for each provider.
+            places = [url, *settings.values()]
             more = {
-                "config": dict(config or {}),
+                "config": settings,
                 "client_options": {
                     "timeout": timedelta(seconds=timeout / 2),
                     "connect_timeout": timedelta(seconds=timeout / 2),
-                    "allow_http": http,
+                    "allow_http": any(str(place).startswith("http:") for place in places),
                 },
                 # One more try, as for the other stores.
                 "retry_config": {"max_retries": 1, "retry_timeout": timedelta(seconds=timeout / 2)},
