@@ -70,6 +70,8 @@ EXTRAS = {
     "objects": "from ullage.stores import ObjectStore; ObjectStore('memory:///')",
     "redis": "from ullage.stores import RedisStore; RedisStore('redis://127.0.0.1')",
     "postgres": "from ullage.stores import PostgresStore; PostgresStore('postgresql://127.0.0.1')",
+    "parquet": "from ullage import replay as r; r.table(r.Replay([], [], []), '.parquet')",
+    "ray": "import ray, ullage.replay",
     "telemetry": "import opentelemetry.metrics, ullage; ullage.ContextManager()",
 }
 # The first Python that has a host, where it is not ours.

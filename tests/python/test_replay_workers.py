@@ -3,9 +3,17 @@
 import csv
 import io
 import json
+import multiprocessing
+import os
 import random
+import signal
+import subprocess
+import sys
+import time
 import uuid
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +25,6 @@ from tests.python.test_replay import long_session
 from ullage import replay
 from ullage.replay import workers
 from ullage.sessions import parts, session_files
-from ullage.sessions.parts import SessionPart
 
 SWEEP = replay.Sweep(
     replay.grid([replay.read_policy("default")], {"high": [0.7, 0.9]}),
@@ -82,45 +89,89 @@ def test_the_order_in_which_files_are_done_does_not_matter(folder, expected, mon
     assert without_times(replay.replay_files(files_in(folder), SWEEP)) == expected
 
 
-class Killer:
-    """Kills the process that is given a file, so many times."""
-
-    def __init__(self, monkeypatch, file, times):
-        self.file, self.left = file, times
-        self.processes: dict[Any, Any] = {}
-        self._send, start = workers._send, workers._Worker._new_process
-
-        def started(worker):
-            process = start(worker)
-            self.processes[process.stdin] = process
-            return process
-
-        monkeypatch.setattr(workers._Worker, "_new_process", started)
-        monkeypatch.setattr(workers, "_send", self.send)
-
-    def send(self, stream, value):
-        self._send(stream, value)
-        if isinstance(value, SessionPart) and value.file == self.file and self.left:
-            self.left -= 1
-            self.processes[stream].kill()
+def measured_or_killed(file, deaths, times, part, sweep):
+    """Measures a part in a worker, which dies of a file so many times. A byte stands for a death."""
+    if part.file == file and deaths.stat().st_size < times:
+        with deaths.open("ab") as written:
+            written.write(b"x")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return workers.measure_part(part, sweep)
 
 
-def test_a_worker_that_dies_is_replaced(folder, expected, monkeypatch):
-    killer = Killer(monkeypatch, str(folder / "session-2.jsonl"), times=2)
+@pytest.fixture
+def kill(tmp_path_factory, monkeypatch):
+    """Kills the workers that measure a file, so many times; gives the file of the deaths."""
+    deaths = tmp_path_factory.mktemp("deaths") / "deaths"
+    deaths.touch()
+
+    def kill(file, times):
+        measure = partial(measured_or_killed, str(file), deaths, times)
+        monkeypatch.setattr(workers, "measure_part", measure)
+        return deaths
+
+    return kill
+
+
+def test_a_worker_that_dies_is_replaced(folder, expected, kill):
+    deaths = kill(folder / "session-2.jsonl", times=2)
     found = replay.replay_files(files_in(folder), SWEEP, workers=2)
-    assert killer.left == 0
+    assert deaths.read_bytes() == b"xx"
     assert without_times(found) == expected
-    assert all(process.poll() is not None for process in killer.processes.values())
+    assert not multiprocessing.active_children()
 
 
-def test_a_file_that_ends_every_worker_is_left_out_and_named(folder, expected, monkeypatch):
+def test_a_file_that_ends_every_worker_is_left_out_and_named(folder, expected, kill):
     file = str(folder / "session-2.jsonl")
-    Killer(monkeypatch, file, times=100)
+    kill(file, times=100)
     unread: list[Any] = []
     found = replay.replay_files(files_in(folder), SWEEP, workers=2, on_unreadable=unread.append)
     assert {cut.session for cut in expected.cuts} - {cut.session for cut in found.cuts} == {file}
     (said,) = [error for error in unread if error.file == file]
     assert "3 workers died" in said.problem
+
+
+SCRIPT = """
+import sys
+from ullage import replay
+sweep = replay.Sweep([replay.read_policy("default")], contexts=[4_000], shares=[0.5])
+show = lambda *done: print(*done, flush=True)
+replay.replay_files([sys.argv[1]], sweep, workers=2, progress=show)
+"""
+
+
+def children_of(process):
+    children = Path(f"/proc/{process}/task/{process}/children")
+    return [int(child) for child in children.read_text().split()] if children.exists() else []
+
+
+def is_alive(process):
+    stat = Path(f"/proc/{process}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs the processes of Linux")
+def test_workers_end_with_the_process_that_started_them(folder):
+    command = [sys.executable, "-c", SCRIPT, folder]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        parent.stdout.readline()  # A part is done, so there are workers.
+        children = children_of(parent.pid)
+        assert len(children) >= 2
+        parent.kill()
+    until = time.monotonic() + 20
+    while any(map(is_alive, children)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(map(is_alive, children))
+
+
+def test_a_script_without_a_guard_is_told_what_to_write(folder, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, script, folder]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "RuntimeError: no worker could start" in found.stderr
+    assert "call replay_files below `if __name__ == '__main__':`" in found.stderr
 
 
 @pytest.fixture
@@ -147,11 +198,11 @@ def test_ranges_of_a_large_file_give_the_results_of_its_sessions(corpus, expecte
     assert found.cuts == named
 
 
-def test_a_worker_that_dies_of_a_range_leaves_only_that_out(corpus, monkeypatch):
-    killer = Killer(monkeypatch, str(corpus), times=3)
+def test_a_worker_that_dies_of_a_range_leaves_only_that_out(corpus, kill):
+    deaths = kill(corpus, times=3)
     unread: list[Any] = []
     found = replay.replay_files([str(corpus)], SWEEP, workers=1, on_unreadable=unread.append)
-    assert killer.left == 0
+    assert deaths.read_bytes() == b"xxx"
     assert len({cut.session for cut in found.cuts}) == 4
     assert [(error.file, error.line is not None) for error in unread] == [(str(corpus), True)]
 
@@ -209,7 +260,7 @@ def no_counter():
 
 
 def test_an_error_of_the_sweep_ends_the_replay(folder):
-    with pytest.raises(RuntimeError, match="a fault of the caller's counter"):
+    with pytest.raises(ZeroDivisionError, match="a fault of the caller's counter"):
         replay.replay_files(files_in(folder), replace(SWEEP, counter=no_counter), workers=2)
 
 
@@ -235,6 +286,18 @@ def test_the_command_says_what_it_cannot_do(folder):
     code, _, err = inside("replay", folder, "--context", "4000", "--rows", folder / "rows.txt")
     assert code == 2
     assert ".csv or .parquet" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "package", "extra"),
+    [(["--rows", "rows.parquet"], "pyarrow", "parquet"), (["--ray"], "ray", "ray")],
+)
+def test_a_missing_package_is_named_before_the_work(folder, monkeypatch, arguments, package, extra):
+    monkeypatch.setitem(sys.modules, package, None)
+    code, out, err = inside("replay", folder, "--context", "4000", *arguments)
+    assert (code, out) == (2, "")
+    assert f"pip install 'ullage[{extra}]'" in err
+    assert "bug" not in err
 
 
 def test_a_table_in_parquet_has_the_same_rows(expected):

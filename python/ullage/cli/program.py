@@ -77,7 +77,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def _report_error(error: BaseException) -> int:
     """Reports an error and returns its exit code."""
-    if isinstance(error, ullage.UllageError):
+    is_missing = isinstance(error, ModuleNotFoundError) and error.name not in {None, "ullage"}
+    if isinstance(error, ullage.UllageError) or is_missing:
+        # A missing package of an extra names the extra.
         complain(str(error))
         return FAILED
     _discard_output()

@@ -118,11 +118,14 @@ def run(options: argparse.Namespace) -> int:
         nothing to measure, 3 if a part of the sessions could not be read.
     """
     # The import is slow, and the other commands do not need it.
-    from ullage.replay import Sweep, grid, html, read_policy, table
+    from ullage.replay import Replay, Sweep, grid, html, read_policy, table
 
     for new in (options.html, options.rows):
         if new:
             require_new(new, options)
+    if options.rows:
+        # Fails before the work, and not after it.
+        table(Replay([], [], []), options.rows.suffix)
     unread = Unread()
     policies = [read_policy(name) for name in options.policy or ["default"]]
     if options.window is not None:

@@ -41,7 +41,8 @@ def table(measured: Replay, ending: str = ".csv") -> bytes:
         from pyarrow import parquet
     except ImportError as error:
         raise ModuleNotFoundError(
-            "a table in Parquet needs pyarrow: pip install pyarrow, or write .csv", name="pyarrow"
+            "a table in Parquet needs pyarrow: pip install 'ullage[parquet]', or write .csv",
+            name="pyarrow",
         ) from error
     sink = io.BytesIO()
     parquet.write_table(pa.Table.from_pylist(rows), sink)

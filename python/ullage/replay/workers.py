@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
-import queue
-import struct
-import subprocess
-import sys
+import multiprocessing
+import os
+import signal
 import threading
 from collections import deque
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from ullage.replay.run import measured_or_not, results_of
 from ullage.sessions import UnreadableSessionError
@@ -29,9 +29,6 @@ _TRIES = 3
 
 # Parts that a Ray cluster holds for each core, so that no core waits for the next part.
 _AHEAD = 2
-
-# The length of a message between processes.
-_LENGTH = struct.Struct("!Q")
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,8 @@ def replay_files(
 
     The figures are the same for any number of workers. A worker measures one part at a time: a
     file, or a range of a file with a conversation on each line. If a worker dies, its part is given
-    to another one.
+    to another one. The workers are processes of ``multiprocessing``, so a script must call this
+    below ``if __name__ == "__main__":``.
 
     Args:
         files: Files, folders and URLs, see ``ullage.sessions.iter_sessions``.
@@ -92,6 +90,7 @@ def replay_files(
 
     Raises:
         ModuleNotFoundError: If ``ray`` is True and Ray is not installed.
+        RuntimeError: If no worker can start.
     """
     parts: list[SessionPart] = []
     for file in files:
@@ -122,99 +121,88 @@ def _in_processes(
 ) -> Iterator[tuple[int, PartMeasured]]:
     """Yields the index and the measures of each part as it is finished."""
     # The largest parts come first, so that no worker is left alone with one at the end.
-    waiting = deque(sorted(range(len(parts)), key=lambda number: -parts[number].size))
-    done: queue.Queue[tuple[int, PartMeasured] | BaseException] = queue.Queue()
-    pool = [_Worker(parts, sweep, waiting, done) for _ in range(min(workers, len(parts)))]
+    order = sorted(range(len(parts)), key=lambda number: -parts[number].size)
+    waiting = deque((number, _TRIES) for number in order)
+    idle: list[_Worker] = []
+    running: dict[Future[PartMeasured], tuple[int, int, _Worker]] = {}
     try:
-        for worker in pool:
-            worker.start()
-        for _ in parts:
-            outcome = done.get()
-            if isinstance(outcome, BaseException):
-                raise outcome
-            yield outcome
-    finally:
-        # After an error or an interruption, no further file is started.
-        waiting.clear()
-        for worker in pool:
-            worker.stop()
-
-
-class _Worker(threading.Thread):
-    """Gives parts to a process, one after another. Replaces the process if it dies."""
-
-    def __init__(
-        self,
-        parts: Sequence[SessionPart],
-        sweep: Sweep,
-        waiting: deque[int],
-        done: queue.Queue[tuple[int, PartMeasured] | BaseException],
-    ) -> None:
-        super().__init__(daemon=True, name="ullage-replay")
-        self._parts, self._sweep, self._waiting, self._done = parts, sweep, waiting, done
-        self._process: subprocess.Popen[bytes] | None = None
-        self._is_over = False
-
-    def run(self) -> None:
-        try:
-            while self._waiting and not self._is_over:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                number, tries = waiting.popleft()
+                worker = idle.pop() if idle else _Worker()
+                running[worker.measure(parts[number], sweep)] = number, tries - 1, worker
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                number, tries, worker = running.pop(future)
                 try:
-                    number = self._waiting.popleft()
-                except IndexError:
-                    break  # Another worker was faster.
-                self._done.put((number, self._measure(self._parts[number])))
-        except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
-            self._done.put(error)
-        finally:
-            self._end()
+                    outcome = future.result()
+                except BrokenProcessPool as error:
+                    if tries:
+                        waiting.appendleft((number, tries))
+                        continue
+                    outcome = _unmeasured(parts[number], worker, error)
+                else:
+                    idle.append(worker)
+                yield number, outcome
+    finally:
+        # After an error or an interruption, other workers are still at work.
+        for worker in [*idle, *(worker for *_, worker in running.values())]:
+            worker.end()
 
-    def stop(self) -> None:
-        """Ends the process, which also ends this thread."""
-        self._is_over = True
-        if self._process is not None:
-            self._process.kill()
-        self.join()
 
-    def _measure(self, part: SessionPart) -> PartMeasured:
-        for _ in range(_TRIES):
-            process = self._process or self._new_process()
-            try:
-                _send(process.stdin, part)
-                outcome = _receive(process.stdout)
-            except (OSError, EOFError):
-                self._end()
-                if self._is_over:
-                    break
-                continue
-            if isinstance(outcome, PartMeasured):
-                return outcome
-            raise RuntimeError(f"{part.file} could not be measured:\n{outcome}")
-        reason = f"{_TRIES} workers died while they measured it; is it too large for the memory?"
-        return PartMeasured([], [(part.file, reason, part.line)])
+class _Worker:
+    """A process of its own, so that nothing else is lost if it dies."""
 
-    def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            # Drops files that were not sent yet.
-            with suppress(OSError):
-                process.communicate()
+    def __init__(self) -> None:
+        # A fork would copy the threads' locks of the parent, as they are at that moment.
+        spawn = multiprocessing.get_context("spawn")
+        self._process = ProcessPoolExecutor(1, mp_context=spawn, initializer=_begin)
+        self._id = self._process.submit(os.getpid)
 
-    def _new_process(self) -> subprocess.Popen[bytes]:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "ullage.replay.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        _send(self._process.stdin, self._sweep)
-        return self._process
+    @property
+    def has_started(self) -> bool:
+        return self._id.exception() is None
+
+    def measure(self, part: SessionPart, sweep: Sweep) -> Future[PartMeasured]:
+        return self._process.submit(measure_part, part, sweep)
+
+    def end(self) -> None:
+        """Ends the process, also in the middle of a part."""
+        with suppress(BrokenProcessPool, ProcessLookupError):
+            os.kill(self._id.result(), signal.SIGTERM)
+        self._process.shutdown()
+
+
+def _begin() -> None:
+    """Leaves interruptions to the parent process, and ends with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
+
+
+def _unmeasured(part: SessionPart, worker: _Worker, error: Exception) -> PartMeasured:
+    """Returns the outcome of a part whose workers all died."""
+    if not worker.has_started:
+        raise RuntimeError(
+            "no worker could start; if its error above is about bootstrapping, call replay_files"
+            " below `if __name__ == '__main__':`"
+        ) from error
+    reason = f"{_TRIES} workers died while they measured it; is it too large for the memory?"
+    return PartMeasured([], [(part.file, reason, part.line)])
 
 
 def _on_ray(parts: Sequence[SessionPart], sweep: Sweep) -> Iterator[tuple[int, PartMeasured]]:
     try:
         import ray
     except ImportError as error:
-        raise ModuleNotFoundError("--ray needs Ray: pip install ray", name="ray") from error
+        raise ModuleNotFoundError(
+            "a cluster needs Ray: pip install 'ullage[ray]'", name="ray"
+        ) from error
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
     # Ray itself tries again if a worker dies.
@@ -230,49 +218,3 @@ def _on_ray(parts: Sequence[SessionPart], sweep: Sweep) -> Iterator[tuple[int, P
             return
         for ready in ray.wait(list(running))[0]:
             yield running.pop(ready), ray.get(ready)
-
-
-def _send(stream: BinaryIO | Any, value: Any) -> None:
-    data = pickle.dumps(value)
-    stream.write(_LENGTH.pack(len(data)) + data)
-    stream.flush()
-
-
-def _receive(stream: BinaryIO | Any) -> Any:
-    """Returns the next value from the process at the other end.
-
-    Raises:
-        EOFError: If that process has ended.
-    """
-    head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        raise EOFError
-    (length,) = _LENGTH.unpack(head)
-    data = stream.read(length)
-    if len(data) < length:
-        raise EOFError
-    return pickle.loads(data)  # noqa: S301 - from our own process
-
-
-def serve() -> None:
-    """Measures parts for the parent process, until the parent ends."""
-    import os
-    import signal
-    import traceback
-
-    # The parent process handles interruptions.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    # Printed text goes to stderr, because stdout carries the results.
-    os.dup2(2, 1)
-    try:
-        sweep = _receive(source)
-        while True:
-            part = _receive(source)
-            try:
-                outcome: Any = measure_part(part, sweep)
-            except Exception:  # noqa: BLE001 - the parent raises it
-                outcome = traceback.format_exc()
-            _send(sink, outcome)
-    except (EOFError, BrokenPipeError):
-        return
