@@ -1,6 +1,7 @@
 """A process that serves conversations in turn holds a bounded amount of memory."""
 
 import gc
+import pickle
 import tracemalloc
 
 import pytest
@@ -8,7 +9,10 @@ import pytest
 import ullage
 from tests.python.store_worker import POLICY, history_of
 from ullage._engine import artifact_writer, summarizer
-from ullage._hosts import engines
+from ullage._engine.lru_cache import LruCache
+from ullage._engine.steps import run
+from ullage._hosts import conversations, engines
+from ullage._hosts.rows import SameRows
 from ullage.stores import EncryptedStore, SQLiteStore, encrypted, shared
 
 # Small limits, so that few conversations fill each cache.
@@ -70,6 +74,52 @@ def test_an_engine_that_serves_many_conversations_stays_bounded(kind, tmp_path):
 
     assert grown(serve) < GROWTH
     assert max(kept) < CONVERSATIONS, "views were dropped"
+
+
+def test_an_encrypted_store_caches_a_limited_number_of_bytes(monkeypatch):
+    monkeypatch.setattr(encrypted, "_REMEMBERED_BYTES", 10_000)
+    store = EncryptedStore(ullage.MemoryStore(), encrypt=bytes, decrypt=bytes)
+    for number in range(10):
+        reference = f"messages-{number:016x}"
+        named = " ".join(f"run-{number}{other:015x}" for other in range(40))
+        store.put(named.encode(), reference=reference)
+        store._named_in(reference)
+    # A reference takes 69 bytes.
+    assert len(store._named) == 3
+
+
+def test_a_cache_stays_within_its_bytes():
+    cache = LruCache(10, most_bytes=100)
+    for number in range(5):
+        cache.put(number, str(number), size=30)
+    assert [cache.get(number) for number in range(5)] == [None, None, "2", "3", "4"]
+    cache.put(2, "larger", size=70)
+    assert [cache.get(number) for number in (2, 3, 4)] == ["larger", None, "4"]
+    cache.put(5, "larger than all", size=1_000)
+    assert len(cache) == 1
+    assert cache.take(5) == "larger than all"
+    assert cache.take(5) is None
+    cache.put(6, "small", size=90)
+    assert cache.get(6) == "small"
+    assert len(pickle.loads(pickle.dumps(cache))) == 0
+
+
+def test_conversations_with_a_key_stay_within_their_bytes(monkeypatch):
+    monkeypatch.setattr(conversations, "KEPT_BYTES", 500_000)
+    engine = ullage.ContextManager(POLICY, store=ullage.MemoryStore())
+    known = conversations.Conversations(SameRows())
+
+    def serve(number):
+        for turns in (3, 6):
+            history = history_of(f"c{number}", turns)
+            conversation, reading = known.of(engine, history, key=number)
+            run(conversation.request(reading))
+
+    for number in range(CONVERSATIONS):
+        serve(number)
+    kept = [number for number in range(CONVERSATIONS) if known.known(engine, number)]
+    # Each has 23 messages of 3,700 bytes, and 15,000 bytes of text.
+    assert kept == list(range(CONVERSATIONS - 5, CONVERSATIONS))
 
 
 def test_a_leak_would_be_seen():

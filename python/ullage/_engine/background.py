@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ullage._core import MessagesChangedError, SummaryError
 from ullage._engine.calling import OutOfTimeError
 from ullage._engine.forks import renew_after_fork
+from ullage._engine.lru_cache import LruCache
 from ullage._engine.reasons import error_line
 from ullage._engine.steps import arun, run
 from ullage._engine.summarizer import SummaryAnswer
@@ -24,8 +25,13 @@ if TYPE_CHECKING:
     from ullage._engine.plan_request import PlanRequest
     from ullage._engine.summarizer import SummaryCaller, SummaryRequest
 
-# Conversations whose next summary is remembered. Above that, the oldest are forgotten.
+# Conversations whose next summary is remembered, and the bytes of their texts. Above that, the
+# oldest are forgotten.
 _MOST = 64
+_MOST_BYTES = 256 * 2**20
+
+# Bytes of a token, by which these bytes are estimated.
+_TOKEN_BYTES = 4
 
 # The growth of a list after which summarizing in it is tried again: often enough to be in time,
 # rarely enough to be cheap.
@@ -121,7 +127,7 @@ class BackgroundSummaries:
     def renew(self) -> None:
         """Forgets all, because no thread continues in the child of a fork."""
         self._lock = threading.Lock()
-        self._pending: OrderedDict[int, PendingSummary] = OrderedDict()
+        self._pending: LruCache[PendingSummary] = LruCache(_MOST, _MOST_BYTES)
         # Tokens of lists with nothing to summarize. By identity only: if another list has the same
         # identity, its summary begins later at worst.
         self._fruitless: OrderedDict[int, int] = OrderedDict()
@@ -159,17 +165,13 @@ class BackgroundSummaries:
             )
             thread.start()
         summary = BackgroundSummary(future, task)
-        with self._lock:
-            self._pending.pop(id(messages), None)
-            self._pending[id(messages)] = PendingSummary(messages, plan, list(ask.pins), summary)
-            while len(self._pending) > _MOST:
-                self._pending.popitem(last=False)
+        pending = PendingSummary(messages, plan, list(ask.pins), summary)
+        self._pending.put(id(messages), pending, _TOKEN_BYTES * plan.tokens_before)
         return summary
 
     def take(self, messages: list[Any]) -> PendingSummary | None:
         """Returns the pending summary of this list, and forgets it."""
-        with self._lock:
-            pending = self._pending.pop(id(messages), None)
+        pending = self._pending.take(id(messages))
         return pending if pending is not None and pending.messages is messages else None
 
     def finished(

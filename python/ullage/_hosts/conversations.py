@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# The most conversations whose rows are kept. A dropped conversation is converted and read again,
-# which takes some milliseconds, and continues from its saved state.
+# The most conversations whose rows are kept, and the bytes of these rows. A dropped conversation is
+# converted and read again, which takes some milliseconds, and continues from its saved state.
 _KEPT = 64
+KEPT_BYTES = 256 * 2**20
 
 # After each refusal the view reduces the request further: to 70, 50, 30 and 20 % of its size.
 MOST_REFUSALS = 4
@@ -244,7 +245,7 @@ class Conversations:
         self._reading: Any = reading
         self._may_lag = may_lag
         self._replay = replay
-        self._known: LruCache[HostConversation] = LruCache(_KEPT)
+        self._known: LruCache[HostConversation] = LruCache(_KEPT, KEPT_BYTES)
 
     def of(
         self,
@@ -270,7 +271,7 @@ class Conversations:
         if known is None or not known.is_at(saved, may_lag=self._may_lag):
             known = self._open(engine, reading, key, saved)
         if key is not None:
-            self._known.put((id(engine), key), known)
+            self._known.put((id(engine), key), known, reading.bytes)
         return known, reading
 
     def known(self, engine: ContextManager, key: Any) -> HostConversation | None:

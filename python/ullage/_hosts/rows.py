@@ -7,6 +7,7 @@ objects in the next request, so nothing is converted or read twice.
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import takewhile
 from operator import is_
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 Row: TypeAlias = dict[str, Any]
+
+# Bytes of a row beside its texts: dicts and lists, and what the engine has read of them.
+_ROW_BYTES = 3_700
 
 # The key under which a block of a row holds the host's own block.
 HOST = "host"
@@ -92,10 +96,13 @@ class Reading:
         self.opening = {"append_only": True} | _dump_and_load(codec)
         self._messages = list(messages)
         self._stamps = list(map(codec.stamp, self._messages))
+        # The number of rows whose bytes are known, and these bytes.
+        self._measured = (0, 0)
         if known is None:
             self.rows = list(map(codec.row, self._messages))
         elif self._goes_on_from(known):
             self.rows = known.rows + list(map(codec.row, self._messages[len(known.rows) :]))
+            self._measured = len(known.rows), known.bytes
         else:
             self.rows = self._convert(known)
         # Both dicts have the id of a row as the key. The second keeps its rows alive.
@@ -103,6 +110,12 @@ class Reading:
         self._made: dict[int, tuple[Row, Any]] = {}
         if known is not None:
             self._made = known._made  # noqa: SLF001 - the same class
+
+    @cached_property
+    def bytes(self) -> int:
+        """An estimate of the bytes of the rows. O(new rows)."""
+        count, size = self._measured
+        return size + _size_of(self.rows[count:])
 
     def _goes_on_from(self, known: Reading) -> bool:
         count = len(known.rows)
@@ -156,11 +169,27 @@ class PlainReading(Reading):
 
     def __init__(self, codec: StateCodec | None, messages: Sequence[Any], _: object = None) -> None:
         self.rows = list(messages)
+        # Their texts belong to the host.
+        self._measured = len(self.rows), len(self.rows) * _ROW_BYTES
         self.opening = {"append_only": False} | _dump_and_load(codec)
 
     def messages(self, rows: Sequence[Any]) -> list[Any]:
         """The messages of a request."""
         return list(rows)
+
+
+def _size_of(rows: list[Row]) -> int:
+    """Returns an estimate of the bytes of rows."""
+    size, waiting = len(rows) * _ROW_BYTES, list[Any](rows)
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, (str, bytes)):
+            size += len(value)
+        elif isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, (list, tuple)):
+            waiting += value
+    return size
 
 
 def _dump_and_load(codec: Any) -> dict[str, Any]:

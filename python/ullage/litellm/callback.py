@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +17,9 @@ from litellm.types.integrations.custom_logger import (
 
 from ullage import UllageWarning, is_overflow, model_limits
 from ullage._engine.logger import Logger
+from ullage._engine.lru_cache import LruCache
 from ullage._engine.steps import arun
-from ullage._hosts.conversations import MOST_REFUSALS, Conversations
+from ullage._hosts.conversations import KEPT_BYTES, MOST_REFUSALS, Conversations
 from ullage._hosts.engines import Engines
 from ullage._hosts.rows import SameRows
 from ullage.litellm.retrieval import ServerTool
@@ -102,8 +101,7 @@ class ContextCallback(CustomLogger):
         self._buffers = buffer_streams
         # LiteLLM holds a stream of Anthropic's API back while it may contain calls of these.
         self.server_fulfilled_tool_names = frozenset({retrieve} if self._tool else ())
-        self._calls: OrderedDict[str, _Call] = OrderedDict()
-        self._changing = threading.Lock()
+        self._calls: LruCache[_Call] = LruCache(_MOST_CALLS, KEPT_BYTES)
 
     async def async_pre_call_hook(
         self, data: dict[str, Any], call_type: str, **_: Any
@@ -131,8 +129,7 @@ class ContextCallback(CustomLogger):
             return None
         form, key = _CALLS[kind]
         history, name = kwargs.get(key), str(kwargs.get("litellm_call_id") or "")
-        with self._changing:
-            known = self._calls.get(name)
+        known = self._calls.get(name)
         # LiteLLM makes a call of another kind where the provider has not this API.
         is_nested = known is not None and known.kind != kind
         if is_nested or not isinstance(history, list) or not history:
@@ -150,10 +147,8 @@ class ContextCallback(CustomLogger):
         conversation, reading = self._conversations.of(engine, history)
         changed[key] = await arun(conversation.request(reading, **beside))
         if name:
-            with self._changing:
-                self._calls[name] = _Call(kind, conversation, reading, beside, conversation.tokens)
-                while len(self._calls) > _MOST_CALLS:
-                    self._calls.popitem(last=False)
+            call = _Call(kind, conversation, reading, beside, conversation.tokens)
+            self._calls.put(name, call, reading.bytes)
         return changed
 
     def _with_tool(self, kwargs: dict[str, Any], kind: str, form: str) -> dict[str, Any]:
@@ -177,8 +172,7 @@ class ContextCallback(CustomLogger):
         **_: Any,
     ) -> None:
         """Makes the conversation smaller that the provider refused as too long."""
-        with self._changing:
-            call = self._calls.pop(str(request_data.get("litellm_call_id")), None)
+        call = self._calls.take(str(request_data.get("litellm_call_id")))
         if call is None or not is_overflow(exception):
             return
         try:
@@ -191,16 +185,14 @@ class ContextCallback(CustomLogger):
     ) -> None:
         """Learns from the reported usage."""
         name = str(kwargs.get("litellm_call_id"))
-        with self._changing:
-            call = self._calls.get(name)
+        call = self._calls.get(name)
         usage = getattr(response_obj, "usage", None)
         # A later request of the conversation may be on its way.
         if call is not None and usage is not None and call.tokens == call.conversation.tokens:
             details = getattr(usage, "prompt_tokens_details", None)
             tokens = getattr(usage, "prompt_tokens", None) or getattr(usage, "input_tokens", None)
             call.conversation.observe(tokens, getattr(details, "cached_tokens", None))
-        with self._changing:
-            self._calls.pop(name, None)
+        self._calls.take(name)
 
     async def async_should_run_agentic_loop(
         self, response: Any, tools: Any, **_: Any

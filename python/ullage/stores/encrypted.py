@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ullage import _core
 from ullage._core import RETRIEVAL_LIMIT, ReferenceTakenError, StoreError
+from ullage._engine.lru_cache import LruCache
 from ullage._engine.reasons import error_line
 from ullage.stores.retrieval import discard
 from ullage.stores.shared import Cell
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
 
     from ullage.stores.protocol import FullStore
 
-# The most artifacts whose references are cached: some 15 MB.
+# The most artifacts whose references are cached, and the bytes of these references.
 _REMEMBERED = 65_536
+_REMEMBERED_BYTES = 16 * 2**20
 
 
 class EncryptedStore:
@@ -46,7 +49,7 @@ class EncryptedStore:
         self._store: Any = store
         self._encrypt, self._decrypt = encrypt, decrypt
         # The references in each stored content, which never changes.
-        self._named: dict[str, builtins.list[str]] = {}
+        self._named: LruCache[builtins.list[str]] = LruCache(_REMEMBERED, _REMEMBERED_BYTES)
 
     def __repr__(self) -> str:
         return f"EncryptedStore({self._store!r})"
@@ -129,15 +132,15 @@ class EncryptedStore:
         return None if written is None else str(written)
 
     def _named_in(self, reference: str) -> builtins.list[str]:
-        if reference not in self._named:
+        named = self._named.get(reference)
+        if named is None:
             try:
                 content = self.get(reference)
             except StoreError:
                 return []  # It only looks like a reference, or is not in this store.
-            if len(self._named) >= _REMEMBERED:
-                self._named.clear()
-            self._named[reference] = _core.references_in(content.decode("utf-8", "replace"))
-        return self._named[reference]
+            named = _core.references_in(content.decode("utf-8", "replace"))
+            self._named.put(reference, named, sum(map(sys.getsizeof, named)))
+        return named
 
     def _seal(self, content: bytes, name: str) -> bytes:
         try:
