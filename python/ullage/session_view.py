@@ -105,7 +105,8 @@ class SessionView(View):
         keep_for = getattr(self._store, "keep_for", None)
         fresh = float("inf") if keep_for is None else keep_for * _FRESH_PART
         now = time.time()
-        if state == self._known and now - self._known_at < fresh:
+        # The clock of the worker that wrote it may be ahead of this one's.
+        if state == self._known and abs(now - self._known_at) < fresh:
             return True
         content = written({_STATE: state, _AT: now}).encode()
         version = at_once(self._store, "write_cell", self._name, content, self._version)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import StoreError
@@ -29,8 +27,6 @@ _NONCE = 32
 
 # Tries to store a name while other workers create and remove it.
 _TRIES = 8
-
-_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 class ObjectStore(SharedStore):
@@ -63,7 +59,7 @@ class ObjectStore(SharedStore):
     ) -> None:
         super().__init__(session, keep_for)
         self._url = url
-        self._folder = "all" if session is None else f"sessions/{_path_part(session)}"
+        self._folder = "all" if session is None else f"sessions/{self._session[1:]}"
         more: dict[str, Any] = {"mkdir": True}
         if not url.startswith(("file:", "memory:")):
             settings = dict(config or {})
@@ -149,7 +145,7 @@ class ObjectStore(SharedStore):
                 self._write(self._path(reference), content, "overwrite")
 
     def _sweep(self) -> builtins.list[str]:
-        oldest = datetime.now(timezone.utc) - timedelta(seconds=self.keep_for or 0)
+        oldest = self._now() - timedelta(seconds=self.keep_for or 0)
         removed = []
         for kind in ("artifacts", "cells"):
             found = [*self._objects(kind)]
@@ -161,6 +157,13 @@ class ObjectStore(SharedStore):
                     if kind == "artifacts":
                         removed.append(path.rpartition("/")[2])
         return removed
+
+    def _now(self) -> datetime:
+        """Returns the time of the server, because the clocks of machines differ."""
+        path = f"{self._folder}/clock"
+        self._write(path, b"", "overwrite")
+        when: datetime = obstore.head(self._bucket, path)["last_modified"]
+        return when
 
     def _cell(self, name: str) -> Cell | None:
         try:
@@ -181,18 +184,9 @@ class ObjectStore(SharedStore):
             ) from error
 
     def _cell_path(self, name: str) -> str:
-        return f"{self._folder}/cells/{_path_part(name)}"
+        return f"{self._folder}/cells/{name}"
 
 
 def _tag(meta: Any) -> str:
     # A provider returns one of the two, or both.
     return json.dumps({key: meta[key] for key in ("e_tag", "version") if meta.get(key)})
-
-
-def _path_part(name: str) -> str:
-    """Returns the name as a part of a path, different for each name."""
-    if _PLAIN.fullmatch(name):
-        return name
-    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    # The dot keeps it different from all plain names, which have none.
-    return f"{re.sub('[^A-Za-z0-9_-]+', '_', name)[:60]}.{digest}"

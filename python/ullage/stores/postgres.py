@@ -75,8 +75,6 @@ class PostgresStore(SharedStore):
         self._conninfo = conninfo
         self._timeout = timeout
         self._connections = connections
-        # A session named "" differs from no session.
-        self._session = "" if session is None else f":{session}"
         # True once the tables are known to exist.
         self._is_made = False
         self._pool = PerProcess(self._connection_pool)

@@ -54,9 +54,10 @@ class RedisStore(SharedStore):
     ) -> None:
         super().__init__(session, keep_for)
         self._url = url
-        # Redis Cluster hashes only the text in the braces, if it is not empty. So all keys of a
-        # session are on one server.
-        self._prefix = f"{prefix}:{{{'all' if session is None else f'session:{session}'}}}"
+        # Redis Cluster hashes only the text in the braces, so one server has all keys of a session.
+        self._prefix = f"{prefix}:{{session{self._session}}}"
+        # The server's time at the zero of this process' monotonic clock.
+        self._zero: float | None = None
         # If the server has closed the connection, the command is tried once more.
         half = timeout / 2
         self._pool: Any = BlockingConnectionPool.from_url(
@@ -88,9 +89,16 @@ class RedisStore(SharedStore):
     def _milliseconds(self) -> int | None:
         return None if self.keep_for is None else max(1, int(self.keep_for * 1_000))
 
+    def _now(self) -> float:
+        """Returns the time of the server. The clocks of machines differ, and may be set back."""
+        if self._zero is None:
+            seconds, microseconds = self._client.time()
+            self._zero = seconds + microseconds / 1e6 - time.monotonic()
+        return self._zero + time.monotonic()
+
     def _note(self, pipeline: Any, references: builtins.list[str]) -> None:
         """Extends the expiry times of the references in the index."""
-        until = math.inf if self.keep_for is None else time.time() + self.keep_for
+        until = math.inf if self.keep_for is None else self._now() + self.keep_for
         pipeline.zadd(self._index, dict.fromkeys(references, until))
         if self._milliseconds is not None:
             pipeline.pexpire(self._index, self._milliseconds)
@@ -113,7 +121,7 @@ class RedisStore(SharedStore):
         return stored
 
     def _names(self, limit: int | None) -> builtins.list[str]:
-        self._client.zremrangebyscore(self._index, -math.inf, time.time())
+        self._client.zremrangebyscore(self._index, -math.inf, self._now())
         names = self._client.zrange(self._index, 0, -1 if limit is None else limit - 1, desc=True)
         return [name.decode() for name in names]
 

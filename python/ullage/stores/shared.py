@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import secrets
 import threading
 import time
@@ -31,6 +33,8 @@ INDEXED = 1_000_000
 
 # References that are compared with an unknown one to name the nearest.
 _NEAREST_AMONG = 1_000
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 # A use extends the life of an artifact only after this share of it, so most uses write nothing.
 _UNNOTED_PART = 0.25
@@ -74,6 +78,8 @@ class SharedStore(ABC):
             raise StoreError(f"keep_for must be above 0 seconds, or None; got {keep_for}")
         self.session = session
         self.keep_for = keep_for
+        # A session named "" differs from no session.
+        self._session = "" if session is None else f":{plain_name(session)}"
         self._read_lately = _Lately(keep_for)
         self._walked_lately = _Lately(keep_for)
         self._swept_lately = _Lately(keep_for)
@@ -170,7 +176,7 @@ class SharedStore(ABC):
     def read_cell(self, name: str) -> Cell | None:
         """Returns the value of a cell, or None if it has none."""
         with self._attempt(f"read the cell {name}"):
-            return self._cell(name)
+            return self._cell(plain_name(name))
 
     def write_cell(self, name: str, content: bytes, version: str | None) -> str | None:
         """Changes a cell if nobody changed it since it was read.
@@ -185,7 +191,7 @@ class SharedStore(ABC):
             has changed.
         """
         with self._attempt(f"write the cell {name}"):
-            return self._swap(name, content, version, secrets.token_hex(16))
+            return self._swap(plain_name(name), content, version, secrets.token_hex(16))
 
     @abstractmethod
     def close(self) -> None:
@@ -301,6 +307,15 @@ def _unknown_reference(reference: str, known: Iterable[str]) -> StoreError:
         f"nothing is stored as {reference}; {near}; check the reference, and that this is the store"
         " of the same session"
     )
+
+
+def plain_name(name: str) -> str:
+    """Returns any text as a name that every server and file system takes, different for each."""
+    if _PLAIN.fullmatch(name):
+        return name
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    # The dot keeps it different from all plain names, which have none.
+    return f"{re.sub('[^A-Za-z0-9_-]+', '_', name)[:60]}.{digest}"
 
 
 def require(client: str, extra: str) -> ModuleNotFoundError:

@@ -69,8 +69,6 @@ class SQLiteStore(SharedStore):
         super().__init__(session, keep_for)
         self.path = Path(path).absolute()
         self._timeout = timeout
-        # A session named "" differs from no session.
-        self._session = "" if session is None else f":{session}"
         # True if the text of artifacts is indexed; known once a connection was made.
         self._is_indexing = False
         self._idle = PerProcess[queue.LifoQueue[sqlite3.Connection]](lambda: queue.LifoQueue(_IDLE))
@@ -110,7 +108,7 @@ class SQLiteStore(SharedStore):
             )
             try:
                 self._prepare(connection)
-            except sqlite3.OperationalError as error:
+            except sqlite3.Error as error:
                 connection.close()
                 # Switching to the write-ahead log does not wait for others, whatever the timeout.
                 if "locked" not in str(error) or time.monotonic() > until:
