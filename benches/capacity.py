@@ -8,6 +8,7 @@ left out, which are the host's.
     python benches/capacity.py                      # 10 and 1,000 live conversations
     python benches/capacity.py --live 50000         # as many as a large process has
     python benches/capacity.py --store growth.db    # growth of a SQLiteStore
+    python benches/capacity.py --live --store redis://127.0.0.1 postgresql://... s3://bucket/empty
 """
 
 from __future__ import annotations
@@ -18,12 +19,17 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from support.machine import described
 
 import ullage
-from ullage.stores import SQLiteStore
+from ullage.stores import ObjectStore, PostgresStore, RedisStore, SQLiteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ullage.stores.shared import SharedStore
 
 # Turns of each conversation, each with the output of a tool: enough for two compactions.
 TURNS = 6
@@ -36,15 +42,16 @@ REQUESTS = 2_000
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measures memory, time and growth.")
-    parser.add_argument("--live", type=int, nargs="+", default=[10, 1_000])
-    parser.add_argument("--store", type=Path, help="where the SQLiteStore is written")
+    parser.add_argument("--live", type=int, nargs="*", default=[10, 1_000])
+    parser.add_argument("--store", nargs="+", help="files of a SQLiteStore, and URLs of servers")
     options = parser.parse_args()
     print(described().removesuffix(" against "))
     print("live     ms/turn  p99 ms  MB    KB/conversation  views kept")
     for live in options.live:
         many(live)
     with tempfile.TemporaryDirectory() as folder:
-        growth(options.store or Path(folder) / "growth.db")
+        for place in options.store or [f"{folder}/growth.db"]:
+            growth(place)
 
 
 def many(live: int) -> None:
@@ -70,11 +77,13 @@ def many(live: int) -> None:
     )
 
 
-def growth(file: Path) -> None:
+def growth(place: str) -> None:
     """Prints the growth of a store, for a day of a million turns."""
-    store = SQLiteStore(file)
+    store, size = opened(place)
     engine = ullage.ContextManager(POLICY, store=store)
-    start = time.perf_counter()
+    # The first use creates tables and indexes.
+    store.list()
+    before, start = size(), time.perf_counter()
     for request in range(REQUESTS // TURNS):
         for turn in range(1, TURNS + 1):
             messages = history(request, turn)
@@ -82,10 +91,41 @@ def growth(file: Path) -> None:
     seconds = time.perf_counter() - start
     turns = REQUESTS // TURNS * TURNS
     store.close()
-    size = sum(part.stat().st_size for part in file.parent.glob(f"{file.name}*"))
+    grown = size() - before
     print(
-        f"SQLiteStore: {size / turns / 1e3:.1f} KB and {seconds / turns * 1e3:.1f} ms a turn,"
-        f" {size / turns / 1e3:.0f} GB in a day of a million turns"
+        f"{type(store).__name__}: {grown / turns / 1e3:.1f} KB and {seconds / turns * 1e3:.1f} ms a"
+        f" turn, {grown / turns / 1e3:.0f} GB in a day of a million turns"
+    )
+
+
+def opened(place: str) -> tuple[SharedStore, Callable[[], int]]:
+    """The store at a file or URL, and a function that returns the bytes there."""
+    kind = place.partition(":")[0]
+    if kind == "redis":
+        from redis import Redis
+
+        client = Redis.from_url(place)
+        return RedisStore(place), lambda: int(client.info("memory")["used_memory"])
+    if kind == "postgresql":
+        import psycopg
+
+        database = psycopg.connect(place, autocommit=True)
+
+        def used() -> int:
+            row = database.execute("SELECT pg_database_size(current_database())").fetchone()
+            return int(row[0]) if row else 0
+
+        return PostgresStore(place), used
+    if "://" in place:
+        import obstore
+
+        bucket = obstore.store.from_url(place, client_options={"allow_http": True})
+        return ObjectStore(place), lambda: sum(
+            one["size"] for found in obstore.list(bucket) for one in found
+        )
+    file = Path(place)
+    return SQLiteStore(file), lambda: sum(
+        part.stat().st_size for part in file.parent.glob(f"{file.name}*")
     )
 
 
@@ -109,10 +149,12 @@ def history(conversation: int, turns: int) -> list[dict[str, Any]]:
         function = {"name": "read_file", "arguments": f'{{"path": "/srv/{name}.log"}}'}
         call = {"id": name, "type": "function", "function": function}
         line = f"{name} answered a request within its time, and wrote this line to its log\n"
+        # Numbered, because a database compresses what repeats.
+        output = "".join(f"{number * 7_919} {line}" for number in range(USUAL // len(line)))
         messages += [
             {"role": "user", "content": f"Look into {name}."},
             {"role": "assistant", "content": None, "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": name, "content": line * (USUAL // len(line))},
+            {"role": "tool", "tool_call_id": name, "content": output},
             {"role": "assistant", "content": f"{name} is fine."},
         ]
     return messages[:-1]

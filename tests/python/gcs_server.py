@@ -11,7 +11,11 @@ import http.client
 import json
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # The line between the parts of a body; no test stores it.
 _EDGE = b"--the-edge-of-a-part-of-the-body"
@@ -70,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
         return path, {"Content-Type": f"multipart/related; boundary={_EDGE[2:].decode()}"}, body
 
     @staticmethod
-    def _passed_on(headers: object) -> list[tuple[str, str]]:
+    def _passed_on(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         return [pair for pair in headers if pair[0].lower() not in _OF_CONNECTION]
 
 

@@ -89,7 +89,7 @@ def test_an_encrypted_store_caches_a_limited_number_of_bytes(monkeypatch):
 
 
 def test_a_cache_stays_within_its_bytes():
-    cache = LruCache(10, most_bytes=100)
+    cache: LruCache[str] = LruCache(10, most_bytes=100)
     for number in range(5):
         cache.put(number, str(number), size=30)
     assert [cache.get(number) for number in range(5)] == [None, None, "2", "3", "4"]

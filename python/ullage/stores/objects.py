@@ -62,15 +62,13 @@ class ObjectStore(SharedStore):
         self._folder = "all" if session is None else f"sessions/{self._session[1:]}"
         more: dict[str, Any] = {"mkdir": True}
         if not url.startswith(("file:", "memory:")):
-            settings = dict(config or {})
-            # An endpoint has another name for each provider.
-            places = [url, *settings.values()]
             more = {
-                "config": settings,
+                "config": dict(config or {}),
                 "client_options": {
                     "timeout": timedelta(seconds=timeout / 2),
                     "connect_timeout": timedelta(seconds=timeout / 2),
-                    "allow_http": any(str(place).startswith("http:") for place in places),
+                    # Only an endpoint that the user names can be without encryption.
+                    "allow_http": True,
                 },
                 # One more try, as for the other stores.
                 "retry_config": {"max_retries": 1, "retry_timeout": timedelta(seconds=timeout / 2)},
