@@ -170,7 +170,7 @@ def test_a_script_without_a_guard_is_told_what_to_write(folder, tmp_path):
     script.write_text(SCRIPT)
     command = [sys.executable, script, folder]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "RuntimeError: no worker could start" in found.stderr
+    assert "RuntimeError: 3 workers could not start" in found.stderr
     assert "call replay_files below `if __name__ == '__main__':`" in found.stderr
 
 

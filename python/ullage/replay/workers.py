@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 # because the machine was short of memory.
 _TRIES = 3
 
+_DEADLY = f"{_TRIES} workers died while they measured it; is it too large for the memory?"
+_NO_START = (
+    f"{_TRIES} workers could not start; if the errors above are about bootstrapping, call"
+    " replay_files below `if __name__ == '__main__':`"
+)
+
 # Parts that a Ray cluster holds for each core, so that no core waits for the next part.
 _AHEAD = 2
 
@@ -125,24 +131,33 @@ def _in_processes(
     waiting = deque((number, _TRIES) for number in order)
     idle: list[_Worker] = []
     running: dict[Future[PartMeasured], tuple[int, int, _Worker]] = {}
+    failed_starts = 0
     try:
         while waiting or running:
             while waiting and len(running) < workers:
-                number, tries = waiting.popleft()
+                number, tries = waiting[0]
                 worker = idle.pop() if idle else _Worker()
-                running[worker.measure(parts[number], sweep)] = number, tries - 1, worker
+                # An idle worker may be dead.
+                with suppress(BrokenProcessPool):
+                    running[worker.measure(parts[number], sweep)] = number, tries - 1, worker
+                    waiting.popleft()
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 number, tries, worker = running.pop(future)
-                try:
-                    outcome = future.result()
-                except BrokenProcessPool as error:
-                    if tries:
-                        waiting.appendleft((number, tries))
-                        continue
-                    outcome = _unmeasured(parts[number], worker, error)
-                else:
+                error = future.exception()
+                if not isinstance(error, BrokenProcessPool):
                     idle.append(worker)
-                yield number, outcome
+                    failed_starts = 0
+                    yield number, future.result()
+                elif not worker.has_started:
+                    failed_starts += 1
+                    if failed_starts == _TRIES:
+                        raise RuntimeError(_NO_START) from error
+                    waiting.appendleft((number, tries + 1))
+                elif tries:
+                    waiting.appendleft((number, tries))
+                else:
+                    part = parts[number]
+                    yield number, PartMeasured([], [(part.file, _DEADLY, part.line)])
     finally:
         # After an error or an interruption, other workers are still at work.
         for worker in [*idle, *(worker for *_, worker in running.values())]:
@@ -183,17 +198,6 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
     os._exit(1)
-
-
-def _unmeasured(part: SessionPart, worker: _Worker, error: Exception) -> PartMeasured:
-    """Returns the outcome of a part whose workers all died."""
-    if not worker.has_started:
-        raise RuntimeError(
-            "no worker could start; if its error above is about bootstrapping, call replay_files"
-            " below `if __name__ == '__main__':`"
-        ) from error
-    reason = f"{_TRIES} workers died while they measured it; is it too large for the memory?"
-    return PartMeasured([], [(part.file, reason, part.line)])
 
 
 def _on_ray(parts: Sequence[SessionPart], sweep: Sweep) -> Iterator[tuple[int, PartMeasured]]:
