@@ -16,8 +16,9 @@ UNWANTED = ("asyncio", "ssl", "subprocess", "multiprocessing", "http", "unittest
 
 
 def imported_by(code):
-    """The modules that this code brings."""
-    code = f"import sys; before = {{*sys.modules}}; {code}; print(*{{*sys.modules}} - before)"
+    """The modules that this code brings; "__mp_main__" is a second name of "__main__"."""
+    before = "before = {*sys.modules, '__mp_main__'}"
+    code = f"import sys; {before}; {code}; print(*{{*sys.modules}} - before)"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         capture_output=True,
