@@ -69,16 +69,11 @@ class Arrival:
         self, tool_name: str, result: Any, salt: int
     ) -> tuple[tuple[Any, int], list[Artifact]]:
         """Returns a shorter result or None, the tokens saved, and the content to store first."""
-
-        def shrink_without(
-            distrusted: list[str],
-        ) -> tuple[Any, list[tuple[str, bytes]], int, list[str]]:
-            return self._engine.shrink(tool_name, result, salt=salt, distrusted=distrusted)
-
-        shorter, artifacts, saved, relied_on = shrink_without([])
+        shrink = partial(self._engine.shrink, tool_name, result, salt=salt)
+        shorter, artifacts, saved, relied_on = shrink(distrusted=[])
         missing = self._artifact_writer.missing(relied_on)
         if missing:
-            shorter, artifacts, saved, _ = shrink_without(missing)
+            shorter, artifacts, saved, _ = shrink(distrusted=missing)
         return (shorter, saved), [(ref, tool_name, content) for ref, content in artifacts]
 
     def _record(

@@ -173,18 +173,10 @@ class Compactor:
     def _plan(
         self, reading: Reading, ask: PlanRequest, *, unasked: str | None, salt: int = 0
     ) -> Plan:
-        def plan_without(distrusted: list[str]) -> Plan:
-            return reading.plan(
-                hard=ask.hard,
-                salt=salt,
-                distrusted=distrusted,
-                seconds=ask.seconds,
-                unasked=unasked,
-            )
-
-        plan = plan_without([])
+        make = partial(reading.plan, hard=ask.hard, salt=salt, unasked=unasked)
+        plan = make(distrusted=[], seconds=ask.seconds)
         missing = self._artifact_writer.missing(plan.relied_on)
-        return plan_without(missing) if missing else plan
+        return make(distrusted=missing, seconds=ask.seconds) if missing else plan
 
     def _idle(self, messages: Sequence[Any], ask: PlanRequest) -> dict[str, Any] | None:
         """Returns the report of an idle compaction, if the host's promise shows that it is idle."""
