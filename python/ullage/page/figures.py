@@ -99,12 +99,12 @@ def cache_figure(line: Timeline) -> Iterator[str]:
     """Draws the cached part of each request."""
     kinds = (
         ("read", "read from the cache", [step.read for step in line.steps]),
-        ("new", "written, as it is new", [step.new for step in line.steps]),
+        ("new", "written because it is new", [step.new for step in line.steps]),
         ("again", "written again, after a change", [step.rewritten for step in line.steps]),
     )
     drawn, top = columns([(kind, values) for kind, _, values in kinds])
     sums = ", ".join(f"{sum(values):,} tokens {name}" for _, name, values in kinds)
-    yield "<h2>Cache reads and re-writes</h2>"
+    yield "<h2>Cache reads and rewrites</h2>"
     axis = f'<text dy="-4">{short(top)} tokens a request</text>'
     yield from _figure("cache", f"{sums}.", drawn + axis, [(kind, name) for kind, name, _ in kinds])
 

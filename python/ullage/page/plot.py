@@ -85,8 +85,8 @@ class Plot:
             f'<text x="100%" y="100%" dy="18" text-anchor="end">{self.requests:,}</text>'
         )
         stretched = f"{_STRETCHED}{lines}</svg>"
-        about = [*self._across(), stretched, *self._limit(), *self._ends(), *self._marks()]
-        return "".join([*about, scale])
+        about = [stretched, *self._labels(), *self._limit(), *self._ends(), *self._marks()]
+        return "".join([*self._across(), *about, scale])
 
     def _x(self, request: int) -> float:
         return request / (self.requests - 1) if self.requests > 1 else 0.5
@@ -94,15 +94,21 @@ class Plot:
     def _y(self, value: float) -> float:
         return 1 - min(value, self.top) / self.top
 
-    def _across(self) -> list[str]:
+    @cached_property
+    def _heights(self) -> list[tuple[float, str]]:
+        """The values of the horizontal lines, each with its place."""
         step = _round_step(self.top / _STEPS)
         values = [step * number for number in range(int(self.top / step) + 1)]
-        found = []
-        for value in values:
-            y = f"{self._y(value):.2%}"
-            found.append(f'<line x2="100%" y1="{y}" y2="{y}"/>')
-            found.append(f'<text y="{y}" dy="-4">{short(value) if value else ""}</text>')
-        return found
+        return [(value, f"{self._y(value):.2%}") for value in values]
+
+    def _across(self) -> list[str]:
+        return [f'<line x2="100%" y1="{y}" y2="{y}"/>' for _, y in self._heights]
+
+    def _labels(self) -> list[str]:
+        # A label covers the curve that crosses it, so the curve is drawn first.
+        return [
+            f'<text y="{y}" dy="-4">{short(value)}</text>' for value, y in self._heights if value
+        ]
 
     def _path(self, line: Line) -> str:
         points = [

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # The most rows of a table. Of more requests, it has every n-th.
 _MOST_ROWS = 500
 # The unit of costs without known prices: tokens of plain input.
-_FACTORS = "M tokens"
+_FACTORS = "million tokens at the price of input"
 
 
 def session_page(

@@ -44,7 +44,7 @@ class PlanCost:
         else:
             requests = "request" if self.pays_back_after == 1 else "requests"
             pays = f"pays back after {self.pays_back_after:,} {requests}"
-        return f"saves {self.saved:,} tokens, re-writes {self.rewritten:,}, {pays}"
+        return f"saves {self.saved:,} tokens, rewrites {self.rewritten:,}, {pays}"
 
 
 @dataclass(frozen=True)
