@@ -89,7 +89,7 @@ class BackgroundSummary:
             return SummaryAnswer(None, "it was cancelled")
         except SummaryError as error:
             return SummaryAnswer(None, str(error), late=isinstance(error.__cause__, OutOfTimeError))
-        except BaseException as error:  # noqa: BLE001 - it was raised to nobody
+        except BaseException as error:  # noqa: BLE001 - nobody waits for the task
             return SummaryAnswer(None, error_line(error))
 
 
@@ -218,13 +218,13 @@ class BackgroundSummaries:
             return
         try:
             future.set_result(run(self._caller.call(request)))
-        except BaseException as error:  # noqa: BLE001 - kept for who takes it
+        except BaseException as error:  # noqa: BLE001 - the compaction that needs the summary gets it
             future.set_exception(error)
 
     async def _arun(self, future: Future[SummaryAnswer], request: SummaryRequest) -> None:
         try:
             answer = await arun(self._caller.call(request))
-        except Exception as error:  # noqa: BLE001 - kept for who takes it
+        except Exception as error:  # noqa: BLE001 - the compaction that needs the summary gets it
             _settle(future, error)
         except BaseException as error:
             _settle(future, error)

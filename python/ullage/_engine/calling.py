@@ -122,7 +122,7 @@ async def _outcome_of(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | N
         return await awaitable, None
     except asyncio.CancelledError:
         raise
-    except BaseException as error:  # noqa: BLE001 - raised again by who waits
+    except BaseException as error:  # noqa: BLE001 - the caller raises it again
         return None, error
 
 
@@ -177,7 +177,7 @@ def _start_thread(function: Callable[[], Any]) -> futures.Future[Any]:
     def run() -> None:
         try:
             future.set_result(function())
-        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+        except BaseException as error:  # noqa: BLE001 - the caller raises it again
             future.set_exception(error)
 
     context = contextvars.copy_context()
