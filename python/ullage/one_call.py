@@ -74,7 +74,7 @@ async def acompact(
     system: Any = None,
     tools: Any = None,
 ) -> Compacted:
-    """:func:`compact` without holding up the event loop, for any store."""
+    """:func:`compact` without blocking the event loop, for any store."""
     engine = ContextManager(model=model, store=store, system=system, tools=tools)
     compacted = _copy(messages)
     return Compacted(compacted, await engine.acompact(compacted, budget))

@@ -68,8 +68,8 @@ def require_callable(name: str, value: Any) -> None:
     """
     if value is not None and not callable(value):
         raise PolicyError(f"{name}: it is {type_of(value)}; give a function")
-    # `str` makes text of what it is given; a class of the host's makes an instance, which is called
-    # by nobody.
+    # Calling `str` returns text. Calling a class of the host's returns an instance, which nobody
+    # calls.
     if isinstance(value, type) and value is not str:
         raise _class_error(name, value)
 

@@ -1,4 +1,4 @@
-"""Rows of Anthropic's form whose blocks hold the parts of a host that they stand for."""
+"""Rows in Anthropic's form, whose blocks hold the host's own parts."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def blocks_of(row: Row) -> list[dict[str, Any]]:
-    """The blocks of a row, also where the engine wrote a text."""
+    """Returns the blocks of a row, also if the engine wrote a text."""
     content = row["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def with_parts(row: Row, part_of: Callable[[dict[str, Any]], Any]) -> Row:
-    """A row whose blocks hold other things in the place of their parts: for ``dump`` and ``load``.
+    """Returns a row whose blocks hold other values than their parts, for ``dump`` and ``load``.
 
     Args:
         row: The row.
-        part_of: Gives what a block is to hold.
+        part_of: Returns the value that a block should hold.
     """
     if isinstance(row["content"], str):
         return row
@@ -34,7 +34,7 @@ def with_parts(row: Row, part_of: Callable[[dict[str, Any]], Any]) -> Row:
 
 
 def text_of(content: Any) -> str:
-    """The text of a result: a string, or blocks of text."""
+    """Returns the text of a result, which is a string or blocks of text."""
     if isinstance(content, str):
         return content
     return "\n".join(block.get("text", "") for block in content or ())

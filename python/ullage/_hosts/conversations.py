@@ -275,7 +275,7 @@ class Conversations:
         return known, reading
 
     def known(self, engine: ContextManager, key: Any) -> HostConversation | None:
-        """The conversation of a key, if there was a request in it."""
+        """Returns the conversation of a key, if it had a request."""
         return self._known.get((id(engine), key))
 
     def release(self, engine: ContextManager, key: Any) -> None:

@@ -21,7 +21,7 @@ class Definitions:
         self._last: tuple[list[Any], list[dict[str, Any]]] = ([], [])
 
     def of(self, tools: Sequence[Any]) -> list[dict[str, Any]] | None:
-        """The definitions of these tools; None if there are none."""
+        """Returns the definitions of these tools; None if there are none."""
         known, definitions = self._last
         if len(known) != len(tools) or not all(map(is_, known, tools)):
             definitions = [self._definition(tool) for tool in tools]
@@ -30,11 +30,11 @@ class Definitions:
 
 
 def definition(name: str, description: str | None, schema: Any) -> dict[str, Any]:
-    """The definition of a tool in Anthropic's form.
+    """Returns the definition of a tool in Anthropic's form.
 
     Args:
         name: Its name.
-        description: What the model reads about it.
+        description: The description that the model reads.
         schema: The JSON schema of its arguments.
     """
     return {"name": name, "description": description or "", "input_schema": schema}

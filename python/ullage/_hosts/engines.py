@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ullage import Policy
     from ullage.stores.protocol import Store
 
-# Models that a host talks to at once. Hosts may let a user name the model. A forgotten engine is
-# made again.
+# The most engines that are kept. A host may let a user name the model. A forgotten engine is made
+# again.
 MODELS = 64
 
 
@@ -83,7 +83,7 @@ class Engines:
         """Returns the engine for a model.
 
         Args:
-            model: The id of the model, if the host knows it. What is no string is not used.
+            model: The id of the model, if the host knows it. Only a string is used.
             window: Tokens of the context window, if the host knows them.
         """
         if self._given is not None:

@@ -67,15 +67,15 @@ class SameRows:
     """The codec of a host whose messages are rows, and which edits none in place."""
 
     def row(self, message: Any) -> Row:
-        """The message."""
+        """Returns the message."""
         return message  # type: ignore[no-any-return]
 
-    def message(self, row: Row, original: Any) -> Any:  # noqa: ARG002 - of the protocol
-        """A message that the engine made or changed."""
+    def message(self, row: Row, original: Any) -> Any:  # noqa: ARG002 - the protocol has it
+        """Returns the row, which is the message."""
         return row
 
     def stamp(self, message: Any) -> None:
-        """Nothing: see above."""
+        """Returns nothing, because the host edits no message in place."""
 
 
 class Reading:
@@ -174,7 +174,7 @@ class PlainReading(Reading):
         self.opening = {"append_only": False} | _dump_and_load(codec)
 
     def messages(self, rows: Sequence[Any]) -> list[Any]:
-        """The messages of a request."""
+        """Returns the messages of a request."""
         return list(rows)
 
 

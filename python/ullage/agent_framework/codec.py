@@ -29,13 +29,13 @@ class MessageCodec:
         return tuple(message.contents)
 
     def row(self, message: Message) -> Row:
-        """A message as a row."""
+        """Returns a message as a row."""
         role = _ROLES.get(str(message.role), "user")
         blocks = [_block(content) for content in message.contents]
         return {"role": role, "content": blocks, "id": message.message_id}
 
     def message(self, row: Row, original: Message | None) -> Message:
-        """A row that the engine made or changed."""
+        """Returns a row that the engine made or changed, as a message of the host."""
         contents = [_content(block) for block in blocks_of(row)]
         results = [c.type == "function_result" for c in contents]
         role = "tool" if results and all(results) else row["role"]
@@ -45,11 +45,11 @@ class MessageCodec:
         return changed
 
     def dump(self, row: Row) -> Row:
-        """A row as JSON-like data, without what the engine has taken out of its contents."""
+        """Returns a row as JSON-like data, without the parts that the engine removed."""
         return with_parts(row, lambda block: _content(block).to_dict())
 
     def load(self, row: Row) -> Row:
-        """A row of such data."""
+        """Returns the row of data that :meth:`dump` returned."""
         return with_parts(row, lambda block: Content.from_dict(block[HOST]))
 
 
@@ -62,7 +62,7 @@ def _block(content: Content) -> dict[str, Any]:
         result = {"type": "tool_result", "tool_use_id": content.call_id}
         return {**result, "content": _result_text(content), HOST: content}
     if kind == "text_reasoning":
-        # Encrypted reasoning stays with the call behind it, as signed thinking does.
+        # Encrypted reasoning stays with the call after it, as signed thinking does.
         signature = content.protected_data or content.id or ""
         text = content.text or ""
         return {"type": "thinking", "thinking": text, "signature": signature, HOST: content}
@@ -92,7 +92,7 @@ def _content(block: dict[str, Any]) -> Content:
 
 
 def _text_of(content: Content) -> str:
-    """The text of a content, or what it takes in a request."""
+    """Returns the text of a content, or the text that counts for it in a request."""
     if isinstance(content.text, str):
         return content.text
     return json.dumps(content.to_dict(), default=str, sort_keys=True)

@@ -31,7 +31,7 @@ class EngineStrategy:
     prefer the middleware, and give the tools to the engine.
 
     Args:
-        engine: What decides.
+        engine: The engine.
     """
 
     def __init__(self, engine: ContextManager) -> None:
@@ -39,7 +39,7 @@ class EngineStrategy:
         self._conversations = Conversations(MessageCodec())
 
     async def __call__(self, messages: list[Message]) -> bool:
-        """Marks messages and adds others. True if that changed the request."""
+        """Marks messages and adds others. Returns True if that changed the request."""
         before = _request(messages)
         own = [message for message in messages if _MADE not in message.additional_properties]
         conversation, reading = self._conversations.of(self._engine, own)
@@ -69,12 +69,12 @@ class EngineTokenizer:
         self._counter = TokenCounter.for_model(model) if model else TokenCounter()
 
     def count_tokens(self, text: str) -> int:
-        """The tokens of a text."""
+        """Returns the tokens of a text."""
         return self._counter.count(text)
 
 
 def _request(messages: list[Message]) -> list[Any]:
-    """The key of a request: its messages, and the contents of those that were made for it."""
+    """Returns the key of a request: its messages, and the contents of the messages made for it."""
     return [
         message.to_dict() if _MADE in message.additional_properties else id(message)
         for message in messages
@@ -83,7 +83,7 @@ def _request(messages: list[Message]) -> list[Any]:
 
 
 def _merge(own: list[Any], shown: list[Any], known: set[int]) -> list[Any]:
-    """All messages, and those that were made, each before the first one that is shown after it."""
+    """Returns all messages. Each made message is before the first sent message that follows it."""
     places = {id(message): place for place, message in enumerate(own)}
     merged: list[Any] = []
     at = 0

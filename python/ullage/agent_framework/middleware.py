@@ -40,7 +40,7 @@ class ContextMiddleware(ChatMiddleware):
     sends the same requests. Where the service keeps the conversation, nothing is changed.
 
     Args:
-        engine: What decides. If not given, each model has an engine of its own, by its id.
+        engine: The engine. If not given, each model has an engine of its own, by its id.
         policy: The settings, if no engine is given; those for the model if not given either.
         store: Where removed content is kept, if no engine is given; in memory if not given either.
         model: The id of the model, if no engine is given; that of the client if not given.
@@ -67,7 +67,7 @@ class ContextMiddleware(ChatMiddleware):
         if kept or not context.messages:
             await call_next()
             return
-        # A system prompt that stands in front of the messages.
+        # A system prompt before the messages.
         prompt, messages = split(context.messages, lambda message: str(message.role) == "system")
         texts = [message.text for message in prompt]
         model = options.get("model") or getattr(context.client, "model", None)
@@ -102,12 +102,12 @@ class ContextMiddleware(ChatMiddleware):
 
 
 class ShortenMiddleware(FunctionMiddleware):
-    """Shortens the results of tools before a session stores them, and stores the whole.
+    """Shortens the results of tools before a session stores them, and stores the whole text.
 
         agent = Agent(client=client, tools=tools, middleware=[ShortenMiddleware(engine)])
 
     Args:
-        engine: What decides. Its store keeps the whole.
+        engine: The engine. Its store keeps the whole text.
     """
 
     def __init__(self, engine: ContextManager) -> None:
@@ -128,11 +128,11 @@ class ShortenMiddleware(FunctionMiddleware):
 
 
 def retrieval_tool(store: Store, *, name: str = "retrieve") -> FunctionTool:
-    """The tool that reads stored text back. Mistakes of the model are answers.
+    """Returns the tool that reads stored text back. A mistake of the model gets an answer.
 
     Args:
         store: The store of the engine.
-        name: What the model calls it by.
+        name: The name of the tool for the model.
     """
     retrieval = RetrievalTool(store, name=name)
 

@@ -1,4 +1,4 @@
-"""``ullage demo``: a made-up agent whose history outgrows its window many times."""
+"""``ullage demo``: runs a made-up agent whose history outgrows its window many times."""
 
 from __future__ import annotations
 

@@ -157,8 +157,8 @@ def _require_writable(options: argparse.Namespace, source: SessionFile, unread: 
     """Raises before the work if the result could not be written."""
     if unread and _is_same_file(options):
         raise CommandError(
-            f"{unread[0]}; {options.file} is unchanged, as its unreadable part would be lost. Use"
-            " -o with another name"
+            f"{unread[0]}; {options.file} is unchanged, because its unreadable part would be"
+            " lost. Use -o with another name"
         )
     if not options.in_place:
         return

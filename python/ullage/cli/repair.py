@@ -1,4 +1,4 @@
-"""``ullage repair``: the nearest conversation that a provider accepts."""
+"""``ullage repair``: writes the nearest conversation that a provider accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ullage replay``: policies over recorded sessions."""
+"""``ullage replay``: measures policies on recorded sessions."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ FORMAT = "openai"
 
 
 def shorten_result(engine: ContextManager) -> Callable[[ToolCallHookContext], str | None]:
-    """A hook that shortens the result of a tool before a crew keeps it, and stores the whole.
+    """Returns a hook that shortens the result of a tool as it arrives, and stores the whole text.
 
         register_after_tool_call_hook(shorten_result(engine))
 
@@ -31,7 +31,7 @@ def shorten_result(engine: ContextManager) -> Callable[[ToolCallHookContext], st
     ``after_tool_call(agents=["auditor"])(shorten_result(engine))``.
 
     Args:
-        engine: What decides. Its store keeps the whole.
+        engine: The engine. Its store keeps the whole text.
 
     Raises:
         PolicyError: If it is no engine.
@@ -49,7 +49,7 @@ def shorten_result(engine: ContextManager) -> Callable[[ToolCallHookContext], st
 
 
 def compact_messages(engine: ContextManager) -> Callable[[LLMCallHookContext], None]:
-    """A hook that compacts the messages of a task in place before each call of the model.
+    """Returns a hook that compacts the messages of a task in place before each call of the model.
 
         register_before_llm_call_hook(compact_messages(engine))
 
@@ -57,7 +57,7 @@ def compact_messages(engine: ContextManager) -> Callable[[LLMCallHookContext], N
     removes is gone from the task's messages too. Give the tools to the engine.
 
     Args:
-        engine: What decides.
+        engine: The engine.
 
     Raises:
         PolicyError: If it is no engine.
@@ -72,8 +72,8 @@ def compact_messages(engine: ContextManager) -> Callable[[LLMCallHookContext], N
             except BudgetError as error:
                 own.compact(messages, budget=error.floor)
         except UllageError as error:
-            # CrewAI would go on without a word.
-            logger.error(  # noqa: TRY400 - the message says it all
+            # CrewAI would continue and report nothing.
+            logger.error(  # noqa: TRY400 - the message names the error
                 "error=<%s> | the messages were left as they are", error
             )
 

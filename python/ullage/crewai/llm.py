@@ -46,7 +46,7 @@ class ContextLLM(BaseLLM):
 
     Args:
         llm: The model that is called, or its name.
-        engine: What decides. If not given, one with the arguments below.
+        engine: The engine. If not given, one with the arguments below.
         policy: The settings, if no engine is given; those for the model if not given either.
         store: Where removed content is kept, if no engine is given; in memory if not given either.
         name: The id of the model, if no engine is given; that of ``llm`` if not given.
@@ -99,7 +99,7 @@ class ContextLLM(BaseLLM):
         return await arun(self._answer(messages, self._wrapped.acall, args, more))
 
     def is_context_window_overflowing_threshold(self, *_: Any, **__: Any) -> bool:
-        """False: a request is inside the window, and CrewAI need not summarize the messages."""
+        """Returns False, because a request is inside the window. CrewAI need not summarize."""
         return False
 
     def _answer(

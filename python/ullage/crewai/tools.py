@@ -30,11 +30,11 @@ class _Retrieve(BaseTool):
 
 
 def retrieval_tool(store: Store, *, name: str = "retrieve") -> BaseTool:
-    """The tool that reads stored text back. Mistakes of the model are answers.
+    """Returns the tool that reads stored text back. A mistake of the model gets an answer.
 
     Args:
         store: The store of the engine.
-        name: What the model calls it by.
+        name: The name of the tool for the model.
     """
     return _Retrieve(RetrievalTool(store, name=name))
 

@@ -39,14 +39,14 @@ class MessageCodec:
         return tuple(message._content)  # noqa: SLF001 - Haystack has no accessor for all of them
 
     def row(self, message: ChatMessage) -> Row:
-        """A message as a row."""
+        """Returns a message as a row."""
         blocks = [_block(content) for content in self.stamp(message)]
         # Haystack's messages have no id; this one finds the original of a changed row.
         role = _ROLES.get(message.role.value, "user")
         return {"role": role, "content": blocks, "id": str(id(message))}
 
     def message(self, row: Row, original: ChatMessage | None) -> ChatMessage:
-        """A row that the engine made or changed."""
+        """Returns a row that the engine made or changed, as a message of the host."""
         contents = [_content(block) for block in blocks_of(row)]
         results = [isinstance(content, ToolCallResult) for content in contents]
         role = ChatRole.TOOL if results and all(results) else ChatRole(row["role"])
@@ -55,16 +55,16 @@ class MessageCodec:
         return ChatMessage(_role=role, _content=contents)
 
     def dump(self, row: Row) -> Row:
-        """A row as JSON-like data, without what the engine has taken out of its contents."""
+        """Returns a row as JSON-like data, without the parts that the engine removed."""
         return with_parts(row, lambda block: _dump(_content(block)))
 
     def load(self, row: Row) -> Row:
-        """A row of such data."""
+        """Returns the row of data that :meth:`dump` returned."""
         return with_parts(row, lambda block: _load(block[HOST]))
 
 
 def is_system(message: ChatMessage) -> bool:
-    """True for a message of the system prompt."""
+    """True if it is a message of the system prompt."""
     return bool(message.is_from(ChatRole.SYSTEM))
 
 
@@ -92,7 +92,7 @@ def _block(content: Any) -> dict[str, Any]:
         result = {"type": "tool_result", "tool_use_id": _call_id(content.origin)}
         return {**result, "content": _result_text(content.result), HOST: content}
     if isinstance(content, ReasoningContent):
-        # Providers know reasoning by what is in `extra`, and want it before the call behind it.
+        # Providers recognize reasoning by the content of `extra`, and need it before its call.
         signature = json.dumps(content.extra, sort_keys=True, default=str) if content.extra else ""
         text = content.reasoning_text
         return {"type": "thinking", "thinking": text, "signature": signature, HOST: content}

@@ -33,7 +33,7 @@ class EngineCompactor:
     sees neither the tools, the usage nor a refusal, so prefer :class:`ContextGenerator`.
 
     Args:
-        engine: What decides.
+        engine: The engine.
 
     Raises:
         PolicyError: If it is no engine.
@@ -48,7 +48,7 @@ class EngineCompactor:
     ) -> list[ChatMessage] | None:
         """Returns the messages within a target by the host's count; None if nothing gets smaller.
 
-        Where the target cannot be reached, it returns as little as can be.
+        If the target cannot be reached, it returns as few tokens as possible.
         """
         return run(self._compact_steps(messages, target_tokens, token_counter))
 
@@ -59,7 +59,7 @@ class EngineCompactor:
         return await arun(self._compact_steps(messages, target_tokens, token_counter))
 
     def to_dict(self) -> dict[str, Any]:
-        """An engine cannot be written down.
+        """An engine cannot be serialized.
 
         Raises:
             TypeError: Always.
@@ -72,7 +72,7 @@ class EngineCompactor:
         prompt, history = split(messages, is_system)
         conversation, reading = self._conversations.of(self._engine, history)
         before = counter.count(messages=messages)
-        # The engine's tokens for one of the host's.
+        # The engine's tokens for each token of the host.
         ratio = self._engine.counter.count_messages(reading.rows, format=FORMAT) / max(before, 1)
         room, best, least = target - counter.count(messages=prompt), None, before
         for _ in range(_MOST_ATTEMPTS):

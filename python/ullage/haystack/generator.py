@@ -46,7 +46,7 @@ class ContextGenerator:
 
     Args:
         chat_generator: The generator that is called.
-        engine: What decides. If not given, one with the arguments below.
+        engine: The engine. If not given, one with the arguments below.
         policy: The settings, if no engine is given; those for the model if not given either.
         store: Where removed content is kept, if no engine is given; in memory if not given either.
         model: The id of the model, if no engine is given; that of ``chat_generator`` if not given.
@@ -100,10 +100,10 @@ class ContextGenerator:
         return await arun(self._answer(messages, tools, more, ask))
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings. An engine and a store cannot be written down: set them after loading.
+        """Returns the settings. An engine and a store cannot be serialized: set them after loading.
 
         Raises:
-            PolicyError: If it was made with one of them.
+            PolicyError: If it was created with one of them.
         """
         if named := [name for name, value in self._given.items() if value is not None]:
             raise PolicyError(f"{named[0]}: it cannot be serialized; give policy= and model= alone")
@@ -116,7 +116,7 @@ class ContextGenerator:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ContextGenerator:
-        """A generator with the settings of :meth:`to_dict`."""
+        """Returns a generator with the settings of :meth:`to_dict`."""
         given = data["init_parameters"]
         deserialize_component_inplace(given, key="chat_generator")
         if given.get("policy") is not None:
@@ -165,7 +165,7 @@ async def _in_pool(ask: Callable[..., Any], **given: Any) -> Any:
 
 
 def _input_tokens(usage: dict[str, Any]) -> tuple[int | None, int | None]:
-    """The input tokens, and those of them that were cached, by the names of Chat and Responses."""
+    """Returns the input tokens and the cached ones, under the names of Chat or Responses."""
     kind = "prompt" if "prompt_tokens" in usage else "input"
     details = usage.get(f"{kind}_tokens_details") or {}
     return usage.get(f"{kind}_tokens"), details.get("cached_tokens")

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 class ShortenHook:
-    """Shortens the results of tools before the agent keeps them, and stores the whole.
+    """Shortens the results of tools before the agent keeps them, and stores the whole text.
 
         Agent(..., hooks={"after_tool": [ShortenHook(engine)]})
 
     Args:
-        engine: What decides. Its store keeps the whole.
+        engine: The engine. Its store keeps the whole text.
 
     Raises:
         PolicyError: If it is no engine.
@@ -69,11 +69,11 @@ class ShortenHook:
 
 
 def retrieval_tool(store: Store, *, name: str = "retrieve") -> Tool:
-    """The tool that reads stored text back. Mistakes of the model are answers.
+    """Returns the tool that reads stored text back. A mistake of the model gets an answer.
 
     Args:
         store: The store of the engine.
-        name: What the model calls it by.
+        name: The name of the tool for the model.
     """
     retrieval = RetrievalTool(store, name=name)
 

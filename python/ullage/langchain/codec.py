@@ -16,10 +16,9 @@ from langchain_core.messages import (
 
 from ullage._hosts.rows import HOST, Row
 
-# Blocks that the engine reads as LangChain has them.
+# Blocks that the engine reads in LangChain's form.
 _SAME = {"text", "image_url", "thinking", "redacted_thinking", "input_audio", "refusal"}
-# Blocks that repeat what `tool_calls` says. LangChain's providers write those where these are
-# missing.
+# Blocks that repeat `tool_calls`. LangChain's providers write them again if they are missing.
 _CALLS = {"tool_use", "function_call", "tool_call", "input_json_delta", "invalid_tool_call"}
 _ROLES = {"human": "user", "system": "system", "function": "function"}
 
@@ -30,7 +29,7 @@ class MessageCodec:
     stamp = attrgetter("content")
 
     def row(self, message: BaseMessage) -> Row:
-        """A message as a row."""
+        """Returns a message as a row."""
         row: Row = {"id": message.id, "content": _content(message.content)}
         if isinstance(message, AIMessage):
             row["role"] = "assistant"
@@ -47,7 +46,7 @@ class MessageCodec:
         return row
 
     def message(self, row: Row, original: BaseMessage | None) -> BaseMessage:
-        """A row that the engine made or changed."""
+        """Returns a row that the engine made or changed, as a message of the host."""
         content: Any = row.get("content") or ""
         if isinstance(content, list):
             content = [_block_of_langchain(block) for block in content]
@@ -78,13 +77,13 @@ def _answer(row: Row, content: Any, original: Any) -> AIMessage:
     changed = {"content": content, "tool_calls": valid, "invalid_tool_calls": invalid}
     if original is None:
         return AIMessage(**changed, id=row.get("id"))
-    # OpenAI's own form of the calls, which LangChain would send where `tool_calls` is empty.
+    # OpenAI's own form of the calls, which LangChain would send if `tool_calls` is empty.
     more = {key: v for key, v in original.additional_kwargs.items() if key != "tool_calls"}
     return AIMessage.model_copy(original, update={**changed, "additional_kwargs": more})
 
 
 def _call(call: dict[str, Any]) -> dict[str, Any]:
-    """A call, with arguments as an object, wherever the engine has written them as text."""
+    """Returns a call with its arguments as an object, also if the engine wrote them as text."""
     arguments = call.get("args")
     if isinstance(arguments, str):
         arguments = json.loads(arguments)
@@ -110,13 +109,14 @@ def _block(block: Any) -> dict[str, Any]:
     if kind == "image":
         return {"type": "image_url", "image_url": {"url": _address(block)}, HOST: block}
     if kind == "reasoning":
-        # OpenAI refuses a call without the reasoning before it, as Anthropic does signed thinking.
+        # OpenAI refuses a call without the reasoning before it. Anthropic refuses one without its
+        # signed thinking.
         return {"type": "reasoning.encrypted", "data": _render(block), HOST: block}
     return {"type": "text", "text": _render(block), HOST: block}
 
 
 def _block_of_langchain(block: dict[str, Any]) -> Any:
-    """A block of a row, as it was in the message where the engine left it so."""
+    """Returns a block of a row: the block of the message if the engine left it unchanged."""
     own = block.get(HOST)
     if own is None:
         return block
@@ -126,7 +126,7 @@ def _block_of_langchain(block: dict[str, Any]) -> Any:
 
 
 def _address(block: dict[str, Any]) -> str:
-    """The address of a picture in any of LangChain's and Anthropic's forms."""
+    """Returns the address of a picture in any form of LangChain or Anthropic."""
     inner = block.get("source")
     source = inner if isinstance(inner, dict) else block
     data = source.get("base64") or source.get("data")

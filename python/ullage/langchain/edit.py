@@ -26,10 +26,10 @@ class EngineEdit:
 
     For agents that have ``ContextEditingMiddleware`` already. It compacts requests, and does
     nothing else: it sees neither the system prompt nor the tools, recovers from no refusal, and
-    brings no tool. Put those that it should know into the engine.
+    brings no tool. Give the engine the tools that it should count.
 
     Args:
-        engine: What decides. If not given, one with the arguments below.
+        engine: The engine. If not given, one with the arguments below.
         policy: The settings; those for the model if not given.
         store: Where removed content is kept; in memory if not given.
         model: The id of the model.

@@ -51,14 +51,14 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
     The state keeps every message; the model sees a view of them (``docs/view.md``). Tool results
     are shortened as they arrive. A request that the provider refuses as too long is made smaller
     and sent again. What the provider reports corrects the token count. With a checkpointer another
-    process goes on with the same requests. The agent gets a tool that reads removed content back.
+    process sends the same requests. The agent gets a tool that reads removed content back.
 
     Its name is that of the middleware that summarizes in LangChain and deepagents:
     ``create_deep_agent(middleware=[ContextMiddleware()])`` puts it in the place of that one. One
     instance may serve several agents, threads and event loops.
 
     Args:
-        engine: What decides. If not given, each model has an engine of its own, by its id, or by
+        engine: The engine. If not given, each model has an engine of its own, by its id, or by
             the ``max_input_tokens`` of its profile if ullage does not know the id.
         policy: The settings, if no engine is given; those for the model if not given either.
         store: Where removed content is kept, if no engine is given; in memory if not given either.

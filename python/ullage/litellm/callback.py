@@ -38,7 +38,7 @@ _CALLS = {
     "anthropic_messages": ("anthropic", "messages"),
     "aresponses": ("openai-responses", "input"),
 }
-# Calls on their way. Later, a call is only missed as one to learn from.
+# The most calls that wait for an answer. Nothing is learned from an older call.
 _MOST_CALLS = 256
 # The server has the rest of the conversation.
 _CONTINUES = ("previous_response_id", "conversation")
@@ -46,7 +46,7 @@ _CONTINUES = ("previous_response_id", "conversation")
 
 @dataclass
 class _Call:
-    """A call on its way: its kind, its conversation, and the tokens of its messages."""
+    """A call that waits for its answer: the kind, the conversation and the tokens of the messages."""
 
     kind: str
     conversation: HostConversation
@@ -61,12 +61,12 @@ class ContextCallback(CustomLogger):
         litellm_settings:
           callbacks: ullage.litellm.context
 
-    The conversation is found by its messages. A message with ``cache_control`` stays as it is. On
+    The conversation is found by its messages. A message with ``cache_control`` stays unchanged. On
     the proxy, a request that the provider refuses as too long is sent again, smaller, and the model
     can read removed text back: the proxy answers these calls. Reported usage corrects the count.
 
     Args:
-        engine: What decides. If not given, each model has an engine of its own.
+        engine: The engine. If not given, each model has an engine of its own.
         policy: The settings, if no engine is given; those for the model if not given either.
         store: Where removed content is kept, if no engine is given; in memory if not given either.
         model: The id of the model, if no engine is given; that of the request if not given.
@@ -116,21 +116,21 @@ class ContextCallback(CustomLogger):
         if configured is None:
             configured = getattr(llm_router, "context_window_fallbacks", None)
         others = [one for row in configured or () for one in row.get(model) or ()]
-        # The router overwrites the depth, which only makes each of the targets another one.
+        # The router overwrites the depth, so each target is only one more.
         again = [{"model": model, "fallback_depth": n} for n in range(1, MOST_REFUSALS + 1)]
         return {**data, "context_window_fallbacks": [{model: [*again, *others]}]}
 
     async def async_pre_call_deployment_hook(
         self, kwargs: dict[str, Any], call_type: Any
     ) -> dict[str, Any] | None:
-        """Puts the view in the place of the messages."""
+        """Replaces the messages by the view."""
         kind = getattr(call_type, "value", None)
         if kind not in _CALLS:
             return None
         form, key = _CALLS[kind]
         history, name = kwargs.get(key), str(kwargs.get("litellm_call_id") or "")
         known = self._calls.get(name)
-        # LiteLLM makes a call of another kind where the provider has not this API.
+        # LiteLLM makes a call of another kind if the provider does not have this API.
         is_nested = known is not None and known.kind != kind
         if is_nested or not isinstance(history, list) or not history:
             return None
@@ -152,7 +152,7 @@ class ContextCallback(CustomLogger):
         return changed
 
     def _with_tool(self, kwargs: dict[str, Any], kind: str, form: str) -> dict[str, Any]:
-        """A copy of the arguments, with the tool where LiteLLM can answer its calls."""
+        """Returns a copy of the arguments, with the tool if LiteLLM can answer its calls."""
         changed = dict(kwargs)
         streamed = kwargs.get("stream") and kind != "anthropic_messages"
         if self._tool is None or kwargs.get("_agentic_loop_depth") or kwargs.get("background"):
@@ -187,7 +187,7 @@ class ContextCallback(CustomLogger):
         name = str(kwargs.get("litellm_call_id"))
         call = self._calls.get(name)
         usage = getattr(response_obj, "usage", None)
-        # A later request of the conversation may be on its way.
+        # A later request of the conversation may be waiting for its answer.
         if call is not None and usage is not None and call.tokens == call.conversation.tokens:
             details = getattr(usage, "prompt_tokens_details", None)
             tokens = getattr(usage, "prompt_tokens", None) or getattr(usage, "input_tokens", None)
@@ -244,7 +244,7 @@ def _is_marked(row: Any) -> bool:
 
 
 def _window(kwargs: dict[str, Any]) -> int | None:
-    """The tokens of a request, if the configuration says so or only LiteLLM knows the model."""
+    """Returns the window of a model in the configuration, or in LiteLLM if only it knows one."""
     model = kwargs.get("model") or ""
     configured = (kwargs.get("model_info") or {}).get("max_input_tokens")
     if configured is not None:
@@ -255,6 +255,6 @@ def _window(kwargs: dict[str, Any]) -> int | None:
             return None
     try:
         known = litellm.get_model_info(model).get("max_input_tokens")
-    except Exception:  # noqa: BLE001 - LiteLLM's own way to say that it does not know the model
+    except Exception:  # noqa: BLE001 - LiteLLM reports an unknown model like this
         return None
     return None if known is None else int(known)

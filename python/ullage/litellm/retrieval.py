@@ -1,4 +1,4 @@
-"""Removed text that the proxy reads back for the model, without the client's help."""
+"""Reads removed text back for the model in the proxy, without the client."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from ullage.stores.protocol import Store
 
-# Tells the tool from one of the client's with the same name.
+# Distinguishes the tool from a tool of the client with the same name.
 _MARK = " The gateway answers it."
-# Artifacts that a request may lead to.
+# The most artifacts that a request may lead to.
 _MOST_REACHED = 4_096
 
 
 class Reachable:
-    """The part of a store that a request may read: what it names, and what that names in turn.
+    """The part of a store that a request may read: artifacts that it names, and that they name.
 
     A proxy serves many users from one store, so that a search must not cover all of it.
 
@@ -32,19 +32,19 @@ class Reachable:
 
     def __init__(self, store: Store, messages: Any) -> None:
         self._store = store
-        self._definition_value = set(references_in(messages))
+        self._references = set(references_in(messages))
 
     async def get(self, reference: str) -> bytes:
-        """The content, if the request leads to it."""
-        if reference not in self._definition_value and reference not in await self.list():
+        """Returns the content, if the request leads to it."""
+        if reference not in self._references and reference not in await self.list():
             raise StoreError(f"nothing is stored as {reference!r} in this conversation")
         content: bytes = await acall(self._store.get, reference)
         return content
 
     async def list(self) -> list[str]:
-        """The references that the request leads to. Reads their content."""
+        """Returns the references that the request leads to. Reads their content."""
         reached: dict[str, None] = {}
-        waiting = sorted(self._definition_value)
+        waiting = sorted(self._references)
         while waiting and len(reached) < _MOST_REACHED:
             reference = waiting.pop()
             if reference in reached:
@@ -63,7 +63,7 @@ class ServerTool:
 
     Args:
         store: The store of the engine.
-        name: What the model calls it by.
+        name: The name of the tool for the model.
     """
 
     def __init__(self, store: Store, name: str) -> None:
@@ -71,14 +71,14 @@ class ServerTool:
         self.name = name
 
     def definition(self, format: str) -> dict[str, Any]:
-        """The definition for a request."""
+        """Returns the definition for a request."""
         made = RetrievalTool(self._store, name=self.name).definition(format)
         known = made.get("function", made)
         known["description"] += _MARK
         return made
 
     def is_in(self, tools: Any) -> bool:
-        """True if these tools of a request have the tool."""
+        """True if the tools of a request include it."""
         return any(
             _definition_value(tool, "name") == self.name
             and str(_definition_value(tool, "description")).endswith(_MARK)
@@ -86,20 +86,20 @@ class ServerTool:
         )
 
     def fits(self, tools: Any) -> bool:
-        """True if the tool can be added to these: there are some, and none has its name."""
+        """True if the tool can be added: there are other tools, and none has its name."""
         return bool(tools) and all(_definition_value(tool, "name") != self.name for tool in tools)
 
     def without(self, tools: Any) -> list[Any]:
-        """The tools without this one."""
+        """Returns the tools without this one."""
         return [tool for tool in tools if _definition_value(tool, "name") != self.name]
 
     def calls(self, response: Any) -> list[dict[str, Any]]:
-        """The calls of the tool in a response of any API."""
+        """Returns the calls of the tool in a response of any API."""
         found = (_call(block) for block in _blocks(response))
         return [call for call in found if call is not None and call["name"] == self.name]
 
     async def follow_up(self, messages: list[Any], response: Any) -> list[dict[str, Any]]:
-        """The messages that go on from a response: the calls of the tool, and their answers.
+        """Returns the messages that follow a response: the calls of the tool, and their answers.
 
         Calls of the client's tools in the same response are left out. The model makes them again.
         """
@@ -135,7 +135,7 @@ class ServerTool:
 
 
 def _blocks(response: Any) -> Iterable[Any]:
-    """The items of a response, the tool calls of a chat completion, or the blocks of a message."""
+    """Returns the items of a response, the calls of a completion, or the blocks of a message."""
     if _of(response, "output") is not None:
         return list(_of(response, "output"))
     if choices := _of(response, "choices"):
@@ -144,7 +144,7 @@ def _blocks(response: Any) -> Iterable[Any]:
 
 
 def _call(block: Any) -> dict[str, Any] | None:
-    """The id, name and arguments of a tool call in any form."""
+    """Returns the id, name and arguments of a tool call in any form."""
     kind = _of(block, "type")
     if kind == "tool_use":
         known = {"id": _of(block, "id"), "name": _of(block, "name")}
@@ -160,7 +160,7 @@ def _call(block: Any) -> dict[str, Any] | None:
 
 
 def _definition_value(tool: Any, key: str) -> Any:
-    """A value of a tool's definition, which Chat Completions has one level deeper."""
+    """Returns a value of a tool's definition, which Chat Completions has one level deeper."""
     return _of(_of(tool, "function") or tool, key)
 
 

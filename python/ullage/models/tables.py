@@ -97,7 +97,7 @@ class Table(Generic[T]):
         """Reads the table if it has changed; returns how often it was read so far."""
         try:
             version = self.origin.version()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the next source answers
+        except Exception as error:  # noqa: BLE001 - after any error the next source answers
             self._report(error)
             return self.reads
         if version in (None, self._version):

@@ -1,4 +1,4 @@
-"""The items of a run: the Responses API's own, which the engine reads as they are."""
+"""The items of a run, which the engine reads in the form of the Responses API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def is_delta(items: Sequence[Any]) -> bool:
-    """True if these items only go on from what the server has: a result stands without its call."""
+    """True if the server has the earlier items, because a result comes without its call."""
     calls = set()
     for item in items:
         kind = item.get("type", "") if isinstance(item, dict) else ""

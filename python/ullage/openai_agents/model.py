@@ -1,4 +1,4 @@
-"""Models whose requests stay inside their windows, and the filter that does less."""
+"""Models whose requests stay inside their windows, and a filter that does less."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ContextModel(Model):
 
     Args:
         model: The model that is called.
-        engine: What decides. If not given, one with the arguments below.
+        engine: The engine. If not given, one with the arguments below.
         policy: The settings, if no engine is given; those for the model if not given either.
         store: Where removed content is kept, if no engine is given; in memory if not given either.
         name: The id of the model, if no engine is given; that of ``model`` if not given.
@@ -169,7 +169,7 @@ class ContextProvider(ModelProvider):
 
     Args:
         provider: Finds the models; the SDK's ``MultiProvider`` if not given.
-        engine: What decides for all models. If not given, each has an engine of its own.
+        engine: The engine for all models. If not given, each has an engine of its own.
         policy: The settings of those; the model's if not given.
         store: Where they keep removed content; in memory if not given.
 
@@ -190,7 +190,7 @@ class ContextProvider(ModelProvider):
         self._models: LruCache[tuple[Model, ContextModel]] = LruCache(MODELS)
 
     def get_model(self, model_name: str | None) -> Model:
-        """The model of this name, the same one as long as it is in use."""
+        """Returns the model of this name: the same object as long as it is in use."""
         inner = self._provider.get_model(model_name)
         known = self._models.get(model_name)
         if known is None or known[0] is not inner:
@@ -205,7 +205,7 @@ class ContextProvider(ModelProvider):
 
 
 def input_filter(engine: ContextManager) -> Callable[[CallModelData[Any]], Awaitable[Any]]:
-    """A ``call_model_input_filter`` that sends a view of the items.
+    """Returns a ``call_model_input_filter`` that sends a view of the items.
 
         RunConfig(call_model_input_filter=input_filter(engine))
 
@@ -214,9 +214,9 @@ def input_filter(engine: ContextManager) -> Callable[[CallModelData[Any]], Await
     its call, the server has the rest of the conversation, and the items stay as they are.
 
     Args:
-        engine: What decides.
+        engine: The engine.
     """
-    # An engine of another kind is an error here rather than in a run.
+    # A wrong engine is an error here, not in a run.
     conversations, own = Conversations(SameRows()), Engines(engine, format=FORMAT).last
 
     async def view(data: CallModelData[Any]) -> ModelInputData:
@@ -231,7 +231,7 @@ def input_filter(engine: ContextManager) -> Callable[[CallModelData[Any]], Await
 
 
 async def _first(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """The first of some events, or none."""
+    """Returns the first event, or none."""
     async for event in events:
         yield event
         return
@@ -246,11 +246,11 @@ def _learn(conversation: HostConversation | None, response: Any) -> None:
 
 
 def _definition(tool: Any) -> dict[str, Any]:
-    """The definition of a tool or a handoff, as far as it takes room in a request."""
+    """Returns the parts of the definition of a tool or a handoff that take room in a request."""
     if isinstance(tool, FunctionTool):
         known = {"description": tool.description, "parameters": tool.params_json_schema}
     else:
-        # A handoff is a tool too; one of OpenAI's own has a name alone.
+        # A handoff is a tool too. A tool of OpenAI itself has only a name.
         description = getattr(tool, "tool_description", "")
         known = {"description": description, "parameters": getattr(tool, "input_json_schema", {})}
     name = getattr(tool, "tool_name", None) or getattr(tool, "name", "tool")

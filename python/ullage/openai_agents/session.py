@@ -1,4 +1,4 @@
-"""``ContextSession``: a session that another process goes on from with the same requests."""
+"""``ContextSession``: a session from which another process sends the same requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ContextSession:
         session = ContextSession(SQLiteSession("s", "sessions.db"), engine, "views/s.json")
         await Runner.run(agent, "Which query is slow?", session=session)
 
-    The session keeps every item as it is. The file changes with compactions only. Without it,
+    The session keeps every item unchanged. The file changes with compactions only. Without it,
     another process compacts a long session once more, and its first request is not in the
     provider's prompt cache.
 
@@ -55,7 +55,7 @@ class ContextSession:
         return getattr(self._session, name)
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
-        """The items of the session, with whose beginning the view is known from then on."""
+        """Returns the items of the session. Their beginning identifies the view from then on."""
         items: list[Any] = await self._session.get_items(limit)
         if limit is None:
             self._items = list(items)

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def retrieval_tool(store: Store, *, name: str = "retrieve") -> FunctionTool:
-    """The tool that reads stored text back. Mistakes of the model are answers.
+    """Returns the tool that reads stored text back. A mistake of the model gets an answer.
 
     Args:
         store: The store of the engine.
-        name: What the model calls it by.
+        name: The name of the tool for the model.
     """
     retrieval = RetrievalTool(store, name=name)
 
@@ -40,12 +40,12 @@ def retrieval_tool(store: Store, *, name: str = "retrieve") -> FunctionTool:
 
 
 def shorten_output(engine: ContextManager) -> ToolOutputGuardrail[Any]:
-    """A guardrail that shortens the output of a tool and stores the whole.
+    """Returns a guardrail that shortens the output of a tool and stores the whole text.
 
         @function_tool(tool_output_guardrails=[shorten_output(engine)])
 
     Args:
-        engine: What decides. Its store keeps the whole.
+        engine: The engine. Its store keeps the whole text.
     """
 
     async def shorten(data: ToolOutputGuardrailData) -> ToolGuardrailFunctionOutput:

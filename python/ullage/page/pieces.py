@@ -133,7 +133,7 @@ class Pieces:
         if not text:
             return '<p class="dim">Nothing.</p>'
         if len(text) > self._room:
-            return '<p class="dim">Left out, as the pieces above fill the page.</p>'
+            return '<p class="dim">Left out, because the pieces above fill the page.</p>'
         self._room -= len(text)
         return _unfold(text)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ullage import ContextManager, Policy
     from ullage.stores.protocol import Store
 
-# Results that the engine shortens; others are objects of the program.
+# The types of results that the engine shortens. Other results are objects of the program.
 _SHORTENED = (str, dict, list)
 
 
@@ -35,7 +35,7 @@ class ContextCapability(AbstractCapability[Any]):
     agents and runs.
 
     Args:
-        engine: What decides. If not given, each model has an engine of its own, by its id.
+        engine: The engine. If not given, each model has an engine of its own, by its id.
         policy: The settings, if no engine is given; those for the model if not given either.
         store: Where removed content is kept, if no engine is given; in memory if not given either.
         model: The id of the model, if no engine is given; that of the agent's model if not given.
@@ -64,11 +64,11 @@ class ContextCapability(AbstractCapability[Any]):
             self._retrieval = RetrievalTool(self._engines.store)
 
     def get_wrapper_model(self, model: Model) -> Model:
-        """The model that serves a request, with a view of its messages."""
+        """Returns the model that serves a request, with a view of its messages."""
         return ContextModel.sharing(model, self._engines.of(model.model_name, None), self._requests)
 
     def get_toolset(self) -> Any:
-        """The tool that reads removed content back, where there is a store."""
+        """Returns the tool that reads removed content back, if there is a store."""
         retrieval = self._retrieval
         if retrieval is None:
             return None

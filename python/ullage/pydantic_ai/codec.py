@@ -1,6 +1,6 @@
 """Pydantic AI's messages as rows of Anthropic's form, and back.
 
-Each part becomes a block, which holds the part itself. So a part that the engine leaves as it is
+Each part becomes a block, which holds the part itself. So a part that the engine leaves unchanged
 comes back as the same object.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from ullage._hosts.rows import Row
 
-# Others are of requests.
+# All other parts are parts of requests.
 _OF_RESPONSES = {
     "text",
     "thinking",
@@ -43,10 +43,10 @@ _OF_RESPONSES = {
     "builtin-tool-call",
     "builtin-tool-return",
 }
-# Retries of this kind are deprecated, and their class warns where it is made.
+# Retries of this kind are deprecated, and their class warns when it is created.
 _RETRY = "retry-prompt"
 _RESULTS = ("tool-return", _RETRY)
-# Names of the newest calls, for results that the engine writes.
+# The most names of new calls that are kept, for results that the engine writes.
 _MOST_NAMES = 4_096
 
 
@@ -59,7 +59,7 @@ class MessageCodec:
         self._names: OrderedDict[str, str] = OrderedDict()
 
     def row(self, message: Any) -> Row:
-        """A message as a row."""
+        """Returns a message as a row."""
         blocks = [block for part in message.parts for block in _blocks(part)]
         if isinstance(message, ModelRequest):
             return {"role": "user", "content": blocks}
@@ -68,11 +68,11 @@ class MessageCodec:
                 self._names[part.tool_call_id] = part.tool_name
         while len(self._names) > _MOST_NAMES:
             self._names.popitem(last=False)
-        # The time tells the answers of a model from each other.
+        # The time distinguishes the answers of a model.
         return {"role": "assistant", "content": blocks, "id": message.timestamp.isoformat()}
 
     def message(self, row: Row, original: Any) -> Any:
-        """A row that the engine made or changed."""
+        """Returns a row that the engine made or changed, as a message of the host."""
         content = blocks_of(row)
         if row["role"] == "assistant":
             parts = [self._part(block, TextPart) for block in content]
@@ -104,12 +104,12 @@ class MessageCodec:
         return ToolReturnPart(own.tool_name, content, own.tool_call_id)
 
     def dump(self, row: Row) -> Row:
-        """A row as JSON-like data, without what the engine has taken out of its parts."""
+        """Returns a row as JSON-like data, without the parts that the engine removed."""
         text = TextPart if row["role"] == "assistant" else UserPromptPart
         return with_parts(row, lambda block: _dump(self._part(block, text)))
 
     def load(self, row: Row) -> Row:
-        """A row of such data."""
+        """Returns the row of data that :meth:`dump` returned."""
         return with_parts(row, lambda block: _load(block[HOST]))
 
 
@@ -124,7 +124,7 @@ def _load(dumped: Any) -> Any:
 
 
 def _blocks(part: Any) -> Iterator[dict[str, Any]]:
-    """The blocks of a part: one, or one for each item of what a user said."""
+    """Returns the blocks of a part: one, or one for each item of a user's content."""
     if isinstance(part, UserPromptPart) and not isinstance(part.content, str):
         for item in part.content:
             yield {**_item(item), HOST: replace(part, content=[item])}
@@ -137,7 +137,7 @@ def _blocks(part: Any) -> Iterator[dict[str, Any]]:
     elif isinstance(part, ThinkingPart) and part.id == "redacted_thinking":
         yield {"type": "redacted_thinking", "data": part.signature or "", HOST: part}
     elif isinstance(part, ThinkingPart):
-        # OpenAI refuses a call without the reasoning before it, which it knows by its id.
+        # OpenAI refuses a call without the reasoning before it. It recognizes reasoning by its id.
         signature = part.signature or part.id or ""
         yield {"type": "thinking", "thinking": part.content, "signature": signature, HOST: part}
     else:
@@ -155,7 +155,7 @@ def _item(item: Any) -> dict[str, Any]:
 
 
 def _word(item: Any) -> str:
-    """The text of an item, or what stands for a file."""
+    """Returns the text of an item, or a placeholder for a file."""
     if isinstance(item, str):
         return item
     text = getattr(item, "content", None)
@@ -163,7 +163,7 @@ def _word(item: Any) -> str:
 
 
 def _text_of(part: Any) -> str:
-    """The text of a part, or what it takes in a request."""
+    """Returns the text of a part, or the text that counts for it in a request."""
     content = getattr(part, "content", None)
     if isinstance(content, str):
         return content

@@ -42,7 +42,7 @@ class ContextModel(WrapperModel):
 
     Args:
         wrapped: The model that is called, or its name.
-        engine: What decides. If not given, one with the arguments below.
+        engine: The engine. If not given, one with the arguments below.
         policy: The settings, if no engine is given; those for the model if not given either.
         store: Where removed content is kept, if no engine is given; in memory if not given either.
         name: The id of the model, if no engine is given; that of ``wrapped`` if not given.
@@ -69,7 +69,7 @@ class ContextModel(WrapperModel):
 
     @classmethod
     def sharing(cls, wrapped: Model, engine: ContextManager, requests: Requests) -> ContextModel:
-        """A model that knows the conversations of others."""
+        """Returns a model that shares the conversations of another."""
         model = cls(wrapped, engine)
         model._use(engine, requests)
         return model
@@ -110,7 +110,7 @@ class ContextModel(WrapperModel):
 
 
 class Request:
-    """A request of a conversation, and what stands beside its messages.
+    """A request of a conversation, and the parts beside its messages.
 
     Args:
         conversation: The conversation.
@@ -134,7 +134,7 @@ class Request:
         return await arun(self._conversation.exchange(self._reading, send, **self._beside))
 
     async def messages(self) -> list[Any]:
-        """A view of the messages."""
+        """Returns a view of the messages."""
         return await arun(self._conversation.request(self._reading, **self._beside))
 
     def observe(self, usage: Any) -> None:
@@ -142,7 +142,7 @@ class Request:
         self._conversation.observe(usage.input_tokens, usage.cache_read_tokens)
 
     def saved(self) -> dict[str, Any] | None:
-        """The state, if it changed."""
+        """Returns the state, if it changed."""
         return self._conversation.saved(self._before)
 
 
@@ -154,10 +154,10 @@ class Requests:
         self._definitions = Definitions(_definition)
 
     def of(self, engine: ContextManager, messages: list[Any], parameters: Any = None) -> Request:
-        """A request with these messages."""
+        """Returns a request with these messages."""
         states = ((m.metadata or {}).get(_KEY) for m in reversed(messages) if _is_answer(m))
         before = next((state for state in states if state), None)
-        # The time of its first part tells a conversation from others.
+        # The time of its first part distinguishes a conversation from others.
         times = (getattr(part, "timestamp", None) for m in messages[:1] for part in m.parts)
         key = next((time for time in times if time is not None), None)
         conversation, reading = self._conversations.of(engine, messages, key, before)
@@ -172,7 +172,7 @@ class Requests:
 
 
 def history_processor(engine: ContextManager) -> Callable[[list[Any]], Awaitable[list[Any]]]:
-    """A processor for Pydantic AI's ``ProcessHistory``, which replaces the history by a view of it.
+    """Returns a processor for Pydantic AI's ``ProcessHistory`` that replaces the history by a view.
 
         capabilities = [ProcessHistory(history_processor(engine))]
 
@@ -181,7 +181,7 @@ def history_processor(engine: ContextManager) -> Callable[[list[Any]], Awaitable
     engine.
 
     Args:
-        engine: What decides.
+        engine: The engine.
     """
     requests, own = Requests(), Engines(engine, format=FORMAT).last
 
