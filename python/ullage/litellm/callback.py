@@ -46,7 +46,7 @@ _CONTINUES = ("previous_response_id", "conversation")
 
 @dataclass
 class _Call:
-    """A call that waits for its answer: the kind, the conversation and the tokens of the messages."""
+    """A call that waits for an answer: its kind, conversation, and the tokens of its messages."""
 
     kind: str
     conversation: HostConversation
