@@ -29,6 +29,12 @@ def call(*names: str, **args: Any) -> types.Content:
     return types.Content(role="model", parts=parts)
 
 
+def reply(asked: types.FunctionCall, **response: Any) -> types.Content:
+    """What a user or a service answers to a call, later."""
+    part = types.FunctionResponse(id=asked.id, name=asked.name, response=response)
+    return types.Content(role="user", parts=[types.Part(function_response=part)])
+
+
 def dumped(content: types.Content) -> str:
     plain = content.model_dump(mode="json", exclude_none=True)
     return json.dumps(plain, ensure_ascii=False)

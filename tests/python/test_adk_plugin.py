@@ -75,29 +75,6 @@ def test_without_the_plugin_it_does_not():
         ask(Host(agent(model, [fetch])), TASK)
 
 
-@pytest.mark.parametrize("invocations", [3, long(10)])
-def test_many_invocations_of_many_calls_stay_inside_the_window(invocations):
-    asked = [f"Question {n}: what does part {n} of the system say?" for n in range(invocations)]
-
-    def script(number, request):
-        return text("Noted.") if number % 13 == 12 else call("fetch", number=number)
-
-    model = gemini(script, window=10_000)
-    host = Host(agent(model, [fetch]), [small()])
-
-    async def talk():
-        for question in asked:
-            events = await host.ask(question)
-            assert last_text(events) == "Noted."
-
-    asyncio.run(talk())
-    assert len(model.sent) == 13 * invocations
-    assert model.refusals == 0
-    for number, sent in enumerate(model.sent):
-        assert asked[0] in "".join(sent[:2])
-        assert any(asked[number // 13] in content for content in sent), "what was asked just now"
-
-
 def test_between_two_compactions_each_request_begins_with_the_one_before():
     model = gemini(investigation(30))
     ask(Host(agent(model, [fetch]), [small()]), TASK)

@@ -18,8 +18,6 @@ from ullage.adk import (
     CompactionConfig,
     ContextCompactor,
     EventsSummarizer,
-    LargePayloadHandler,
-    PayloadLimits,
     SessionCompactor,
     sre_agent,
 )
@@ -74,22 +72,6 @@ def test_a_result_that_is_larger_than_the_budget_is_brought_inside_and_stored():
     assert store.list()
     sizes = [len(str(one.response)) for event in events for one in event.get_function_responses()]
     assert min(sizes) > 800_000, "the session has them whole"
-
-
-def test_large_payloads_and_compaction_work_together():
-    handler = LargePayloadHandler(limits=PayloadLimits(items=20, chars=4_000))
-    model = scripted(*investigation(60), "found it")
-    compactor = SessionCompactor(store=handler.store)
-    events = investigated(model, handler, compactor, own=[*tools(), *handler.tools()])
-    assert len(model.seen) == 61
-    handled = [
-        one.response["metadata"]["reference"]
-        for event in events
-        for one in event.get_function_responses()
-        if "metadata" in one.response
-    ]
-    assert len(handled) > 20
-    assert all(handler.store.get(reference) for reference in handled)
 
 
 class Broken(InMemorySessionService):

@@ -22,7 +22,7 @@ from google.genai import types
 import ullage
 from ullage.adk import ContextPlugin
 
-from .gemini_host import Gemini, Host, agent, ask, call, gemini, last_text, text
+from .gemini_host import Gemini, Host, agent, ask, call, gemini, last_text, reply, text
 from .lengths import long
 from .test_adk_plugin import TASK, fetch, investigation, lines, small
 
@@ -221,9 +221,7 @@ def test_a_confirmation_that_is_pending_survives_compactions():
     ]
     assert deploy.done == 0
     assert last_text(ask(host, "Look at the logs meanwhile.")) == "I have looked."
-    answer = types.FunctionResponse(id=asked.id, name=asked.name, response={"confirmed": True})
-    agreed = types.Content(role="user", parts=[types.Part(function_response=answer)])
-    assert last_text(ask(host, agreed)) == "Deployed 1.2.3."
+    assert last_text(ask(host, reply(asked, confirmed=True))) == "Deployed 1.2.3."
     assert deploy.done == 1
     assert model.refusals == 0
     assert model.compactions
@@ -249,9 +247,7 @@ def test_a_call_that_takes_long_survives_compactions():
     assert last_text(ask(host, "Look at the logs meanwhile.")) == "I have looked."
     pending = [c for sent in model.sent for c in sent if "it comes when it is there" in c]
     assert pending, "the model reads that it is still to come"
-    answer = types.FunctionResponse(id=asked.id, name="approve", response={"status": "yes"})
-    agreed = types.Content(role="user", parts=[types.Part(function_response=answer)])
-    assert last_text(ask(host, agreed)) == "Approved: {'status': 'yes'}"
+    assert last_text(ask(host, reply(asked, status="yes"))) == "Approved: {'status': 'yes'}"
     assert model.refusals == 0
     assert model.compactions
 
@@ -280,8 +276,7 @@ def test_what_a_call_that_takes_long_says_first_stays_until_its_last_answer():
     later = model.sent[7:]
     assert len(later) > 25
     assert all("T-4711" in "".join(sent) for sent in later)
-    answer = types.FunctionResponse(id=asked.id, name="order", response={"status": "here"})
-    ask(host, types.Content(role="user", parts=[types.Part(function_response=answer)]))
+    ask(host, reply(asked, status="here"))
     assert "T-4711" not in "".join(model.sent[-1])
     assert model.refusals == 0
 

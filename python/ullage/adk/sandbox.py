@@ -22,15 +22,12 @@ from google.adk.tools.tool_context import ToolContext  # noqa: TC002 - ADK reads
 from ullage._core import StoreError
 from ullage._engine.artifact_writer import ArtifactWriter
 from ullage._engine.steps import arun
-from ullage.stores.retrieval import content_of
+from ullage.stores.retrieval import DEFAULT_LIMIT, content_of
 
 if TYPE_CHECKING:
     from ullage.stores.protocol import Store
 
 ANALYSIS_TOOL = "execute_custom_analysis_in_sandbox"
-
-# The most printed characters that the model sees: as many as of a retrieved output.
-DEFAULT_LIMIT = 20_000
 
 _DESCRIPTION = """Runs Python code over the full data of a large result, which is not in this
 conversation. The code finds the data as the variable `data` (parsed JSON, or a text) and prints
