@@ -81,7 +81,9 @@ history: list[Any] = [{"role": "user", "content": "Which query is slow?"}]
 while True:
     answer = ask(history)
     if answer.usage is not None:
-        view.observe(answer.usage.prompt_tokens)
+        details = answer.usage.prompt_tokens_details
+        cached = None if details is None else details.cached_tokens
+        view.observe(answer.usage.prompt_tokens, cached)
     message = answer.choices[0].message
     said: Any = {"role": "assistant", "content": message.content}
     if message.tool_calls:

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from ullage.summary import Summary
     from ullage.usage.economics import Economics, PlanCost
     from ullage.usage.prices import Prices
+    from ullage.usage.savings import Savings
     from ullage.usage.tokens import Usage
     from ullage.usage.tracker import UsageTracker
     from ullage.validity import Repair, Repaired, Violation, repair, validate
@@ -92,6 +93,7 @@ __all__ = [
     "Repaired",
     "Report",
     "RetrievalTool",
+    "Savings",
     "StageReport",
     "Stats",
     "Status",
@@ -133,6 +135,7 @@ _PLACES = {
     "_engine.background": ("BackgroundSummary",),
     "compression": ("Compressed", "CompressionMetadata", "LeftOut", "compress"),
     "usage.economics": ("Economics", "PlanCost"),
+    "usage.savings": ("Savings",),
     "manager": ("ContextManager",),
     "models.catalog": ("ModelCatalog", "ModelLimits", "model_limits"),
     "one_call": ("Compacted", "acompact", "compact"),

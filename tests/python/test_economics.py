@@ -201,3 +201,9 @@ def test_a_price_that_can_be_none_is_refused(prices):
 def test_a_model_is_named():
     with pytest.raises(ullage.PolicyError, match="not an id"):
         ullage.Economics.for_model(None)  # type: ignore[arg-type]
+
+
+def test_savings_are_told_in_words():
+    lost = ullage.Savings(1, new=2_000, cached=0, new_without=500, cached_without=9_000, money=-0.5)
+    assert str(lost) == "1 request: 1,500 new tokens more, 9,000 cached tokens fewer, lost $0.5000"
+    assert "$" not in str(ullage.Savings(2))

@@ -312,3 +312,14 @@ def test_of_very_many_changes_those_are_recorded_that_saved_most():
     places = [change.start for change in changes.changes]
     assert places == sorted(places)
     assert "smaller changes" in recorder.html()
+
+
+def test_the_savings_of_a_recording_end_where_doing_nothing_would_not_fit(tmp_path):
+    recorder = ullage.Recorder(tmp_path / "run.jsonl")
+    record(recorder, ullage.MemoryStore(), text="a line of a log " * 8)
+    line = Timeline.of(recorder.entries, ullage.Economics())
+    savings, endless = line.savings(recorder.window), line.savings(None)
+    assert savings.requests == endless.requests == len(line.steps)
+    assert savings.new == endless.new
+    assert 0 < savings.saved_cached < endless.saved_cached
+    assert "saved against doing nothing" in recorder.html()

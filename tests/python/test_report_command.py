@@ -1,6 +1,7 @@
 """`ullage report`: its page, its exit codes and its errors."""
 
 import json
+import re
 from functools import partial
 from xml.etree import ElementTree as ET
 
@@ -27,7 +28,9 @@ def run(tmp_path, monkeypatch):
 
 
 def test_a_recorded_session_is_followed_with_a_policy(run, file, tmp_path):
-    assert run(file, "--window", "9000") == (0, "report.html\n", "")
+    code, out, err = run(file, "--window", "9000")
+    assert (code, err) == (0, "")
+    assert re.fullmatch(r"report.html\n\d+ requests: [\d,]+ new tokens \w+, .+\n", out)
     page = (tmp_path / "report.html").read_text()
     ET.fromstring(page)
     assert "window of 9,000 tokens" in page

@@ -148,7 +148,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         say_json(measured.to_dict())
     elif has_table and measured.cuts:
-        show(measured)
+        show(measured, ullage.Economics.known_for_model(options.model))
     if options.rows and measured.cuts:
         write_page(options.rows, table(measured, options.rows.suffix), options)
     if options.html and measured.cuts:

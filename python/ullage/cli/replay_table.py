@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ullage.replay import Replay, Row
+    from ullage.usage.economics import Economics
 
 # The heads are short, so that a table fits into 80 columns.
 _SHARES = {"anchors": "anchors", "lines": "lines", "grounded": "edits", "recoverable": "recov."}
@@ -28,8 +29,8 @@ _THREAD = {
 _FAILURES_SHOWN = 3
 
 
-def show(found: Replay) -> None:
-    """Prints tables of the rows, and the failures."""
+def show(found: Replay, prices: Economics | None) -> None:
+    """Prints tables of the rows, the savings at prices in money if they are known, and failures."""
     rows = found.rows()
     columns = [column for column in _columns() if column[0] in _ALWAYS or any(map(column[1], rows))]
     table(
@@ -51,6 +52,8 @@ def show(found: Replay) -> None:
         " agent's last sentences that is kept; tasks: of its task list; files: of the changed"
         " files; user: of the user's words.",
     )
+    for policy, savings in found.savings(prices).items():
+        say(f"{policy}, against a history that only grows: {savings}")
     _below(found)
 
 

@@ -23,6 +23,7 @@ from ullage.cli.options import (
 from ullage.cli.overwriting import add_dry_run, add_force, require_new, write_page
 from ullage.cli.unread import Unread
 from ullage.report.recording import is_recording
+from ullage.report.timeline import Timeline
 
 if TYPE_CHECKING:
     import argparse
@@ -86,8 +87,9 @@ def run(options: argparse.Namespace) -> int:
     is_page = options.output != _STANDARD_OUTPUT
     folder = Path(options.output).parent if is_page else None
     if options.file != STANDARD_INPUT and is_recording(options.file):
+        recorder = ullage.Recorder(options.file)
         with progress("pages"):
-            page = ullage.Recorder(options.file).html(store=store, folder=folder).encode()
+            page = recorder.html(store=store, folder=folder).encode()
     else:
         with progress("conversations"):
             sessions = read(options.file, unread).sessions
@@ -105,7 +107,13 @@ def run(options: argparse.Namespace) -> int:
     write_page(options.output, page, options)
     if not options.dry_run:
         say(str(Path(options.output)))
+        say(str(_savings(recorder)))
     return unread.report(FINE, did=True)
+
+
+def _savings(recorder: ullage.Recorder) -> ullage.Savings:
+    line = Timeline.of(recorder.entries, ullage.Economics())
+    return line.savings(recorder.window, ullage.Economics.known_for_model(recorder.model))
 
 
 def _session(found: list[Session], number: int) -> Session:

@@ -165,10 +165,15 @@ async def _in_pool(ask: Callable[..., Any], **given: Any) -> Any:
 
 
 def _input_tokens(usage: dict[str, Any]) -> tuple[int | None, int | None]:
-    """Returns the input tokens and the cached ones, under the names of Chat or Responses."""
+    """Returns the input tokens and the cached ones, under the names of each provider."""
     kind = "prompt" if "prompt_tokens" in usage else "input"
+    tokens = usage.get(f"{kind}_tokens")
+    cached = usage.get("cache_read_input_tokens")
+    if cached is not None and tokens is not None:
+        # Anthropic counts only the other tokens as input.
+        return tokens + cached + (usage.get("cache_creation_input_tokens") or 0), cached
     details = usage.get(f"{kind}_tokens_details") or {}
-    return usage.get(f"{kind}_tokens"), details.get("cached_tokens")
+    return tokens, details.get("cached_tokens")
 
 
 def _definition(tool: Any) -> dict[str, Any]:

@@ -189,8 +189,10 @@ class ContextCallback(CustomLogger):
         usage = getattr(response_obj, "usage", None)
         # A later request of the conversation may be waiting for its answer.
         if call is not None and usage is not None and call.tokens == call.conversation.tokens:
-            details = getattr(usage, "prompt_tokens_details", None)
-            tokens = getattr(usage, "prompt_tokens", None) or getattr(usage, "input_tokens", None)
+            # Usage of the Responses API has names of its own.
+            kind = "input" if getattr(usage, "prompt_tokens", None) is None else "prompt"
+            details = getattr(usage, f"{kind}_tokens_details", None)
+            tokens = getattr(usage, f"{kind}_tokens", None)
             call.conversation.observe(tokens, getattr(details, "cached_tokens", None))
         self._calls.take(name)
 

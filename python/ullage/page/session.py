@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 500
 # The unit of costs without known prices: tokens of plain input.
 _FACTORS = "million tokens at the price of input"
+_MILLION = 1_000_000
 
 
 def session_page(
@@ -97,6 +98,11 @@ def _figures(recorder: Recorder, line: Timeline, money: Money) -> Iterator[tuple
     if sent:
         yield "read from the cache", percent(sum(step.read for step in steps) / sent), "of all sent"
     yield _cost_tile(line, recorder.window, money)
+    savings = line.savings(recorder.window)
+    unit, prices = money
+    saved = savings.saved(prices) * prices.input / _MILLION
+    says = f"{unit}; {savings.saved_new:,} new and {savings.saved_cached:,} cached tokens"
+    yield "saved against doing nothing", f"{saved:,.4g}", says
 
 
 def _cost_tile(line: Timeline, window: int | None, money: Money) -> tuple[str, str, str]:

@@ -205,16 +205,17 @@ def _costs(name: str, messages: list[Any], counter: TokenCounter, sweep: Sweep) 
     requests = requests_of(messages, counter)
     prices = sweep.economics.prices()
 
-    def sent(compact: Callable[[list[Any]], bool]) -> tuple[float, int]:
+    def sent(compact: Callable[[list[Any]], bool]) -> tuple[PromptCache, int]:
         cache, history, start, compactions = PromptCache(counter), list[Any](), 0, 0
         for request in requests:
             history.extend(messages[start:request])
             start = request
             compactions += compact(history)
             cache.request(history)
-        return cache.cost(prices=prices), compactions
+        return cache, compactions
 
     append_only, _ = sent(lambda _: False)
+    whole = append_only.used()
     found = []
     high = max(1, sweep.cost_at or 0)
     for setting in sweep.settings:
@@ -227,6 +228,20 @@ def _costs(name: str, messages: list[Any], counter: TokenCounter, sweep: Sweep) 
             except UllageError:
                 return False  # The request is sent without a compaction.
 
-        cost, compactions = sent(compact)
-        found.append(Cost(name, setting.name, high, len(requests), compactions, cost, append_only))
+        cache, compactions = sent(compact)
+        used = cache.used()
+        cost = Cost(
+            session=name,
+            policy=setting.name,
+            high=high,
+            requests=len(requests),
+            compactions=compactions,
+            cost=cache.cost(prices=prices),
+            append_only=append_only.cost(prices=prices),
+            new=used["written"],
+            cached=used["read"],
+            append_only_new=whole["written"],
+            append_only_cached=whole["read"],
+        )
+        found.append(cost)
     return found

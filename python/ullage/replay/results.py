@@ -6,8 +6,12 @@ import random
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from ullage.usage.savings import Savings
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from ullage.usage.economics import Economics
 
 # The samples for an interval, and the share of them inside the interval.
 _SAMPLES = 1_000
@@ -160,6 +164,10 @@ class Cost:
         compactions: Number of compactions.
         cost: The cost with compactions.
         append_only: The cost of a history that only grows.
+        new: Tokens that were not cached, with compactions.
+        cached: Tokens that were read from the cache, with compactions.
+        append_only_new: Tokens of a history that only grows that were not cached.
+        append_only_cached: Tokens of such a history that were read from the cache.
     """
 
     session: str
@@ -169,6 +177,10 @@ class Cost:
     compactions: int
     cost: float
     append_only: float
+    new: int
+    cached: int
+    append_only_new: int
+    append_only_cached: int
 
 
 @dataclass(frozen=True)
@@ -255,6 +267,25 @@ class Replay:
         costs = [cost for cost in self.costs if cost.policy == policy]
         append_only = sum(cost.append_only for cost in costs)
         return sum(cost.cost for cost in costs) / append_only if append_only else None
+
+    def savings(self, prices: Economics | None = None) -> dict[str, Savings]:
+        """Returns the savings of each policy over all sessions, against histories that only grow.
+
+        Args:
+            prices: The prices for a sum of money.
+        """
+        found: dict[str, Savings] = {}
+        for cost in self.costs:
+            before = found.get(cost.policy, Savings())
+            sums = {
+                "requests": before.requests + cost.requests,
+                "new": before.new + cost.new,
+                "cached": before.cached + cost.cached,
+                "new_without": before.new_without + cost.append_only_new,
+                "cached_without": before.cached_without + cost.append_only_cached,
+            }
+            found[cost.policy] = Savings.of_sums(sums, prices)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Returns rows, cuts and costs as a JSON-able dict."""

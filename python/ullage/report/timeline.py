@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ullage.report.recorded import Arrived, Changes, Failure, SentRequest
 from ullage.report.reports import Report, StageReport
+from ullage.usage.savings import Savings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,6 +85,34 @@ class Timeline:
                 for name, stage in entry.stages.items():
                     found._did(name, stage)
         return found
+
+    def savings(self, window: int | None, prices: Economics | None = None) -> Savings:
+        """Returns the savings of the session against doing nothing.
+
+        Args:
+            window: The context window. Doing nothing goes on from the request that would not have
+                fit. None if doing nothing fits any window.
+            prices: The prices for a sum of money.
+        """
+        new = cached = new_without = cached_without = before = removed = 0
+        for step in self.steps:
+            written, without = step.new + step.rewritten, step.without - removed
+            new, cached = new + written, cached + step.read
+            if window is not None and without > window:
+                removed, read = step.without - step.prompt, step.read
+                without = step.prompt
+            else:
+                read = min(before, without) if before else step.read
+            cached_without, new_without = cached_without + read, new_without + without - read
+            before = without
+        sums = {
+            "requests": len(self.steps),
+            "new": new,
+            "cached": cached,
+            "new_without": new_without,
+            "cached_without": cached_without,
+        }
+        return Savings.of_sums(sums, prices)
 
     def _savings(self, saved: int, shrunk: int, report: Report) -> int:
         """Returns the tokens that all compactions saved.

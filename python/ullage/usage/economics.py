@@ -93,6 +93,16 @@ class Economics:
             factor(prices.cache_read, factors[1]),
         )
 
+    @classmethod
+    def known_for_model(
+        cls, model: str | None, catalog: ModelCatalog | None = None
+    ) -> Economics | None:
+        """Returns the prices of a model in money; None if the catalog's tables do not have it."""
+        catalog = BUILT_IN if catalog is None else catalog
+        if model is None or catalog.prices(model) is None:
+            return None
+        return cls.for_model(model, catalog)
+
     def of(self, plan: Plan, messages: Sequence[Any], counter: TokenCounter) -> PlanCost:
         """Returns the cost of a plan.
 

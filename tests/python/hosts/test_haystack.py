@@ -11,6 +11,7 @@ import ullage
 
 pytest.importorskip("haystack", reason="haystack-ai is not installed: run make test-hosts")
 
+from haystack import component
 from haystack.components.agents import Agent
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.dataclasses import (
@@ -139,6 +140,45 @@ def test_a_compactor_keeps_the_run_below_what_its_hook_says(is_async):
     assert max(provider.tokens) < 12_000
     assert sum(len(message.tool_calls) for message in messages) < 40
     assert messages[0].text == SYSTEM
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        pytest.param({"prompt_tokens": 90}, (90, None), id="without-a-cache"),
+        pytest.param(
+            {"prompt_tokens": 90, "prompt_tokens_details": {"cached_tokens": 64}},
+            (90, 64),
+            id="chat",
+        ),
+        pytest.param(
+            {"input_tokens": 90, "input_tokens_details": {"cached_tokens": 64}},
+            (90, 64),
+            id="responses",
+        ),
+        pytest.param(
+            {
+                "prompt_tokens": 6,
+                "cache_read_input_tokens": 64,
+                "cache_creation_input_tokens": 20,
+            },
+            (90, 64),
+            id="anthropic",
+        ),
+    ],
+)
+def test_the_view_hears_of_the_whole_prompt_and_its_cached_part(monkeypatch, usage, counted):
+    heard = []
+    monkeypatch.setattr(ullage.View, "observe", lambda _, *tokens: heard.append(tokens))
+
+    @component
+    class Answering:
+        @component.output_types(replies=list[ChatMessage])
+        def run(self, messages: list[ChatMessage], **_: Any) -> dict[str, Any]:
+            return {"replies": [ChatMessage.from_assistant("Fine.", meta={"usage": usage})]}
+
+    ContextGenerator(Answering(), engine()).run([ChatMessage.from_user("Go.")])
+    assert heard == [counted]
 
 
 def test_a_compactor_reaches_the_target_by_the_count_of_the_host():

@@ -41,7 +41,10 @@ def models() -> None:
     cost = economics.of(plan, messages, ullage.TokenCounter())
     assert_type(cost, ullage.PlanCost)
     prices: ullage.Prices | None = catalog.prices("gpt-4o")
-    print(prices, cost)
+    savings = ullage.Savings(requests=1, new=100, new_without=200)
+    assert_type(savings.money, float | None)
+    assert_type(savings.saved(economics), float)
+    print(prices, cost, savings)
 
 
 def policies() -> ullage.Policy:
