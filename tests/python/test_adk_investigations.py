@@ -80,9 +80,9 @@ def test_a_long_investigation_stays_inside_the_window(how, calls, invocations):
         assert any(question in content for content in sent), "what was asked just now"
         assert how == "compactor" or asked[0] in "".join(sent[:2]), "the task"
     responses = [one.response for event in events for one in event.get_function_responses()]
-    handled = [one["metadata"]["reference"] for one in responses if "metadata" in one]
-    assert len(handled) >= calls // 40
-    assert all(store.get(reference) for reference in handled), "what was taken out"
+    references = [one["metadata"]["reference"] for one in responses if "metadata" in one]
+    assert len(references) >= calls // 40
+    assert all(store.get(reference) for reference in references), "what was taken out"
     if how == "plugin":
         assert plugin.usage.total_input_tokens == sum(model.counts)
         assert 1 <= model.compactions <= 30
