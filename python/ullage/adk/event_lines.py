@@ -1,4 +1,4 @@
-"""Events in lines, and the lines that fit. ``Summarizer`` needs no model and no session."""
+"""Writes events as lines. ``Summarizer`` needs no model and no session."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def event_lines(event: Event) -> list[str]:
 
 
 def content_lines(content: types.Content) -> list[str]:
-    """A line for each part of a content of a request; what a model says is a thought."""
+    """Returns a line for each part of a request's content. The words of a model are a thought."""
     return _lines("Thought" if content.role == "model" else "user", content)
 
 
@@ -84,7 +84,7 @@ def _short(text: str, longest: int) -> str:
 
 _GAP = re.compile(r"^\[([\d,]+) older lines have no room here\]$")
 
-# A line about failures, or what an analysis found, whatever tool it is from.
+# A line about failures, or a finding of an analysis, from any tool.
 _FINDS = re.compile(
     r": failed: |\b[1-9][\d,]* (?:failed|ERROR|CRITICAL|FATAL|ALERT|EMERGENCY)\b"
     r'|(?:root_cause|\bbottleneck|\banomalies)"?: (?!0\b|null|""|\[\]|\{\})'
@@ -92,8 +92,8 @@ _FINDS = re.compile(
 
 _ASKED = "• User: "
 
-# The share that the newest lines take before older ones that say more are looked at: the next step
-# goes on from the latest events.
+# The share of the room for the newest lines. The next step continues from the latest events. The
+# rest is for older lines that say more.
 _NEWEST = 0.6
 
 # Findings of a history that are named: the document's number.
@@ -133,7 +133,7 @@ def fit_lines(lines: Sequence[str], tokens: int, counter: TokenCounter) -> str:
 
 
 def findings_in(text: str) -> list[str]:
-    """The newest lines of a summary that report a failure, a cause, a bottleneck or anomalies."""
+    """Returns the newest lines of a summary about a failure, a cause, a bottleneck or anomalies."""
     found = [line.strip(" •└") for line in text.splitlines() if _FINDS.search(line)]
     return found[-_FINDINGS:]
 

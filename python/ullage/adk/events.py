@@ -23,7 +23,7 @@ _WAITING = frozenset({"pending", "waiting", "running", "in_progress", "queued", 
 
 
 def live_events(events: Sequence[Event]) -> list[Event]:
-    """The events that count: none that were taken back, and no pieces of streamed answers."""
+    """Returns the events that count, without those taken back and pieces of streamed answers."""
     kept: list[Event] = []
     for event in events:
         before = getattr(event.actions, "rewind_before_invocation_id", None)
@@ -43,7 +43,7 @@ def is_private(event: Event) -> bool:
 
 
 def content_of(event: Event) -> types.Content | None:
-    """The content of an event, with the role that its author has where it says none."""
+    """Returns the content of an event. If it has no role, it gets the role of its author."""
     content = event.content
     if content is None or not content.parts:
         return None
@@ -53,7 +53,7 @@ def content_of(event: Event) -> types.Content | None:
 
 
 def is_request(event: Event) -> bool:
-    """True if a user says something new with it: neither an answer to a call, nor nothing."""
+    """True if a user says something new with it: it has content other than an answer to a call."""
     content = event.content
     if event.author != "user" or content is None or event.get_function_responses():
         return False
@@ -128,7 +128,7 @@ def cut_points(events: Sequence[Event], ignored: frozenset[str] = frozenset()) -
 
 
 def waiting_calls(events: Sequence[Event]) -> list[tuple[str, str, Any]]:
-    """Long-running calls whose tool has only said that it goes on: tool, id, what it said."""
+    """Returns long-running calls whose tool has only reported a state: the tool, id and report."""
     started = {id_ for event in events for id_ in event.long_running_tool_ids or ()}
     said: dict[str, tuple[str, str, Any]] = {}
     for event in events:
@@ -150,7 +150,7 @@ def _goes_on(response: Any) -> bool:
 
 
 def conversation_events(events: Sequence[Event]) -> list[Event]:
-    """The events of a conversation. The events of a task with a scope of its own are not."""
+    """Returns the events of a conversation, without those of a task that has its own scope."""
     return [
         event for event in live_events(events) if getattr(event, "isolation_scope", None) is None
     ]

@@ -65,7 +65,7 @@ class Guard:
         return left if changed else None
 
     def _limited(self, value: Any) -> tuple[Any, int]:
-        """The value within the limits, the same object if it was so; and the items left out."""
+        """Returns the value within the limits, and the number of items left out."""
         if isinstance(value, str):
             return (value if len(value) <= self._chars else value[: self._chars] + MARKER), 0
         if isinstance(value, (list, tuple)):
@@ -81,7 +81,7 @@ class Guard:
                 break
             kept.append(item)
         if items and not kept:
-            # The first alone is too large.
+            # The first item alone is too large.
             return self._refused(items), 0
         missing = len(items) - len(kept)
         return (kept, missing) if missing else (items, 0)
@@ -98,7 +98,7 @@ class Guard:
 
 
 def _counted(response: dict[str, Any], dropped: int) -> dict[str, Any]:
-    """The response with the number of items that are not in it."""
+    """Returns the response with the number of items that are not in it."""
     about = response.get("metadata")
     if isinstance(about, dict) or "metadata" not in response:
         return {**response, "metadata": {**(about or {}), "truncated_count": dropped}}
@@ -106,7 +106,7 @@ def _counted(response: dict[str, Any], dropped: int) -> dict[str, Any]:
 
 
 def characters(value: Any) -> float:
-    """The characters of a value as compact JSON. Infinite if it holds itself or is too deep."""
+    """Returns the length of a value as compact JSON; infinite if it holds itself or is too deep."""
     try:
         return Payload(value).chars
     except MessageError:
@@ -114,7 +114,7 @@ def characters(value: Any) -> float:
 
 
 def _preview(value: Any, length: int) -> str:
-    """The first characters of a value as JSON."""
+    """Returns the first characters of a value as JSON."""
     try:
         return json.dumps(value, ensure_ascii=False, default=str)[:length]
     except (TypeError, ValueError, RecursionError):

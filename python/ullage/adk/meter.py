@@ -47,7 +47,7 @@ _found: ContextVar[list[SummaryUsage] | None] = ContextVar("ullage_adk_summary_u
 
 @contextmanager
 def collect_usage() -> Iterator[list[SummaryUsage]]:
-    """Collects what models use for summaries inside the block."""
+    """Collects the usage of models for summaries inside the block."""
     found: list[SummaryUsage] = []
     token = _found.set(found)
     try:
@@ -78,11 +78,11 @@ def add_estimate(report: Report, most: int) -> None:
 
 
 def estimate(prompt: int, candidates: int) -> Usage:
-    """The usage of a call that was not reported."""
+    """Returns an estimate of the usage of a call that was not reported."""
     return Usage(0, prompt, candidates, estimated=prompt + candidates)
 
 
-# Model calls that go on at once, over all sessions; of older ones the next piece counts as a call.
+# The most model calls at once, over all sessions. The next piece of an older call counts as a call.
 # Those of runs that were cancelled stay among them, with what they sent.
 _CALLS = 256
 
@@ -160,11 +160,11 @@ class Meter:
         return call
 
     def current_call(self, context: CallbackContext) -> Call:
-        """The call that goes on in this context."""
+        """Returns the running call of this context."""
         return self._calls.get(_place(context)) or self.begin(context)
 
     def end(self, context: CallbackContext) -> Call | None:
-        """The last call, which is forgotten, when the agent is done."""
+        """Returns the last call when the agent is done, and forgets it."""
         return self._calls.take(_place(context))
 
     def add_summaries(self, context: CallbackContext, summaries: Sequence[SummaryUsage]) -> None:

@@ -20,7 +20,7 @@ SummarizerOrModel: TypeAlias = "Summarizer | BaseLlm | str"
 
 
 def summarizer_of(given: SummarizerOrModel | None) -> Summarizer | None:
-    """The function that summarizes.
+    """Returns the function that summarizes.
 
     Raises:
         PolicyError: If it is no function and no model, or ADK does not know the id.
@@ -41,7 +41,7 @@ def summarizer_of(given: SummarizerOrModel | None) -> Summarizer | None:
 
 
 class _ModelSummarizer:
-    """Asks a model for a summary, and notes what it used.
+    """Asks a model for a summary, and notes its usage.
 
     Args:
         llm: The model.
@@ -51,7 +51,7 @@ class _ModelSummarizer:
         self._llm = llm
 
     async def __call__(self, request: SummaryRequest) -> str:
-        """The model's words, without its thoughts."""
+        """Returns the text of the model, without its thoughts."""
         asked = types.Content(role="user", parts=[types.Part(text=request.prompt)])
         config = types.GenerateContentConfig(system_instruction=request.system)
         said: list[str] = []

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from ullage._core import Payload
 
-# The kinds of what known tools return, as the core names them. A name is a hint: the rows decide.
+# The kinds of the results of known tools, as the core names them. The rows decide, not the name.
 KIND_OF_TOOL: dict[str, str] = {
     "list_log_entries": "logs",
     "mcp_list_log_entries": "logs",
@@ -27,7 +27,7 @@ KIND_OF_TOOL: dict[str, str] = {
     "analyze_aggregate_metrics": "metrics",
 }
 
-# A list of many items in fewer characters is about as long as what would stand for it: a thousand
+# A list of many items in fewer characters is about as long as its replacement: a thousand
 # tokens, as estimated.
 _WORTH_REPLACING = 4_000
 

@@ -43,10 +43,10 @@ logger = Logger(__name__)
 _SMALL_FIELD = 500
 _SMALL_FIELDS = 20
 
-# Characters of a text that is read again for them: some ten milliseconds.
+# Characters of a text that is read again for these fields: this takes some ten milliseconds.
 _READ_AGAIN = 1_000_000
 
-# Characters that are left of a text: as many as of one item that is shown as a sample.
+# Characters that a shortened text keeps: as many as an item of a sample.
 _TEXT = 2_000
 
 # Statistics of more characters are shortened to so many tokens: 2 % of a window of 200,000.
@@ -95,7 +95,7 @@ class _LargeResult:
 
     @property
     def kind(self) -> str | None:
-        """The kind of the data, where it is known: by its rows, and else by the tool."""
+        """The kind of the data, if it is known: by its rows, otherwise by the tool."""
         if self.payload.text is not None:
             return None
         own = self.payload.kind
@@ -282,7 +282,7 @@ class LargePayloadHandler(BasePlugin):
         return stored
 
     async def _survey_there(self, large: _LargeResult) -> _Replacement:
-        """The core's survey, made where the user lets code run. It has to have ullage."""
+        """Returns the core's survey, made in the sandbox, which needs ullage."""
         kind = None if large.kind == "several" else large.kind
         data, _ = large.payload.stored()
         code = _PROGRAM.format(kind=kind, length=_TEXT)
@@ -292,7 +292,7 @@ class LargePayloadHandler(BasePlugin):
         return _Replacement(mode, _bound(json.loads(printed)), kind)
 
     async def _samples(self, large: _LargeResult) -> _Replacement:
-        """A sample, a schema and how the fields are distributed, and how to ask for more."""
+        """Returns a sample, a schema, the distribution of the fields, and how to ask for more."""
         payload, text = large.payload, large.payload.text
         if text is not None:
             lines, counter = text.count("\n") + 1, TokenCounter.with_ratio(1)
@@ -312,7 +312,7 @@ class LargePayloadHandler(BasePlugin):
         return _Replacement("code_generation_prompt", said)
 
     def _prompt(self, large: _LargeResult) -> str:
-        """Says how to read the whole, in words for the model."""
+        """Returns the instructions by which the model reads the whole result."""
         size = f"{large.payload.items:,} items, {large.payload.chars:,} characters"
         opening = f"The full result of {large.tool} ({size}) is too large for the context; above is"
         lines = [f"{opening} a sample. Nothing is lost: it is stored."]
@@ -337,8 +337,8 @@ class LargePayloadHandler(BasePlugin):
 
 
 async def _survey_here(large: _LargeResult) -> _Replacement:
-    """Statistics by the core, for known kinds of data."""
-    # The core lets other threads go on meanwhile; so does the event loop.
+    """Returns the core's statistics, for known kinds of data."""
+    # Meanwhile other threads and the event loop continue.
     said = json.loads(await asyncio.to_thread(large.payload.survey, large.named))
     kinds = {part["kind"] for part in said.get("parts", {"": said}).values()}
     if kinds == {"other"}:
@@ -347,7 +347,7 @@ async def _survey_here(large: _LargeResult) -> _Replacement:
 
 
 def _bound(said: Any) -> Any:
-    """Statistics, shorter where there are too many."""
+    """Returns the statistics, shortened if there are too many."""
     written = json.dumps(said, ensure_ascii=False)
     return said if len(written) <= _STATISTICS else compress(written, _STATISTICS_TOKENS).text
 

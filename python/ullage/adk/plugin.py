@@ -53,7 +53,7 @@ def _harmless(
         try:
             return await hook(*args, **kwargs)
         except Exception:
-            logger.exception("hook=<%s> | ADK goes on as if it were not there", hook.__name__)
+            logger.exception("hook=<%s> | ADK continues without it", hook.__name__)
             return None
 
     return called

@@ -20,7 +20,7 @@ HEADER = "[Summary of earlier events in this session. They happened; do not repe
 WAITING = "[Still going on; an answer will come:]"
 REQUEST = "[The user's latest request among them, word for word:]"
 
-# Characters of what a tool that goes on has said.
+# Characters of the report of a tool that is still running.
 _WAITING_LINE = 300
 
 
@@ -44,7 +44,7 @@ class PriorSummary:
 
     @classmethod
     def read(cls, event: Event) -> PriorSummary | None:
-        """The summary in an event of compaction, or in ADK's event about one; None without one."""
+        """Returns the summary in an event of compaction, or in ADK's event about one, or None."""
         compaction = event.actions.compaction
         content = compaction.compacted_content if compaction else event.content
         parts = list(content.parts or []) if content else []
@@ -61,7 +61,7 @@ class PriorSummary:
         return cls(start, end, body, request, tuple(going_on.splitlines()))
 
     def content(self) -> types.Content:
-        """The summary with what goes with it, as content of the user."""
+        """Returns the summary with its request and calls, as content of the user."""
         lines = [HEADER, self.text]
         if self.waiting:
             lines += ["", WAITING, *self.waiting]
@@ -72,7 +72,7 @@ class PriorSummary:
 
 
 def last_summary(events: Sequence[Event]) -> tuple[PriorSummary | None, list[Event]]:
-    """The last summary in a session, and the events that it does not stand for."""
+    """Returns the last summary in a session, and the events that it does not replace."""
     live = conversation_events(events)
     raw = [event for event in live if not event.actions.compaction]
     found = [

@@ -52,7 +52,7 @@ _CONFIGURED = ("system_instruction", "tools", "tool_config", "cached_content")
 _FIXED = {"system": "system_instruction", "tools": "tools"}
 
 Remember = Literal["session", "process"]
-"""The place where compactions are remembered: the session's state too, or this process alone."""
+"""The place where compactions are remembered: the session's state too, or only this process."""
 
 # Characters of a view in a session's state. Some services keep a session in one document of at
 # most a mebibyte; a view that is longer is made again by the next process.

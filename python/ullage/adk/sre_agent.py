@@ -32,8 +32,8 @@ _TIGHT_SHARE = 0.6
 # take 550 characters at most, and a session of 750,000 tokens seldom has more than 900 calls.
 _LINES = 0.2
 
-# The part of the trigger to which it goes down where more than the middle has to go: the lines and
-# as much again have room in it.
+# The share of the trigger that is left if more than the middle must be removed. It has room for the
+# lines and as much again.
 _CONDENSED = 0.6
 
 

@@ -1,4 +1,4 @@
-"""A line for what a tool returned: what each of an SRE's tools is asked for, and no raw data."""
+"""Describes the result of an SRE's tool in a line, without raw data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from ullage._core import MessageError, Payload, tool_outcome
 from ullage.adk.payload_limits import KIND_OF_TOOL
 
-# Characters of a line, of a piece of it, and of what tells a series from others.
+# Characters of a line, of a piece of it, and of the labels that distinguish a series.
 LINE = 400
 PIECE = 160
 _LABEL = 80
@@ -19,7 +19,7 @@ _LABEL = 80
 _EXAMPLES = 2
 _NAMED = 5
 
-# Fields that say what a result comes to, whatever the tool: the most telling first.
+# Fields that summarize the result of any tool: the most informative first.
 # fmt: off
 _TELLING = (
     "error", "root_cause", "primary_root_cause", "root_cause_hypothesis", "bottleneck", "anomalies",
@@ -29,17 +29,17 @@ _TELLING = (
 )
 # fmt: on
 
-# Fields with the words of a failure, the most telling first.
+# Fields that describe a failure, the most informative first.
 _FAILURE_WORDS = ("error", "message", "content", "result")
 
 # Fields of a pattern, and those that say how often it occurs.
 _PATTERN = ("pattern", "template", "message", "example", "text")
 _COUNT = ("count", "occurrences", "frequency")
 
-# Parts of an analysis that are what it was made for.
+# Parts of an analysis that hold its outcome.
 _CONCLUSIONS = ("critical_path_analysis", "anomaly_analysis", "quality_check")
 
-# A status that says nothing but that there is a result.
+# A status that says only that there is a result.
 _FINE = frozenset({"success", "ok"})
 
 # Frames around a result: an envelope of the tool's, MCP's, ADK's, and JSON in a text.
@@ -49,7 +49,7 @@ Survey: TypeAlias = Mapping[str, Any]
 
 
 def one_liner(tool: str, response: Any) -> str:
-    """A result in at most ``LINE`` characters. Never raises for any result."""
+    """Describes a result in at most ``LINE`` characters. Never raises for any result."""
     failed = failure(response)
     if failed:
         return _cut(f"failed: {failed}", LINE)
@@ -65,7 +65,7 @@ def one_liner(tool: str, response: Any) -> str:
 def failure(response: Any) -> str:
     """Returns a result's words about its failure, in any frame; empty if it reports none.
 
-    An empty error, or an error of "none", is none, whatever words stand in a message.
+    An empty error, or an error of "none", is not a failure.
     """
     try:
         if tool_outcome(response) != "failed":
@@ -79,7 +79,7 @@ def failure(response: Any) -> str:
 
 
 def frames(response: Any, longest: int | None = None) -> Iterator[Any]:
-    """A result, and what is in each frame around it: the outermost first.
+    """Yields a result and the value in each frame around it, the outermost first.
 
     Args:
         response: The result.
@@ -118,13 +118,13 @@ def _inside(response: Any) -> Any:
     if inner is None and isinstance(content, (list, tuple)):
         texts = [part.get("text") for part in content if isinstance(part, Mapping)]
         inner = texts[0] if len(texts) == 1 else None
-    # A list is what the result consists of, and no frame.
+    # A list is the result itself, not a frame.
     is_frame = isinstance(inner, Mapping) or hasattr(inner, "model_dump") or _is_json(inner)
     return inner if is_frame else None
 
 
 def _unwrapped(response: Any) -> Any:
-    """A result without what only frames it: a text that is JSON is read."""
+    """Returns a result without its frames. A text that is JSON is read."""
     for one in frames(response):
         response = one
         if isinstance(one, Mapping) and set(one) != {"result"} and "content" not in one:
@@ -145,7 +145,7 @@ def _fields(response: Any) -> Mapping[str, Any]:
 
 
 def _survey(tool: str, response: Any) -> Survey:
-    """The statistics of a result, or those that already stand for it."""
+    """Returns the statistics of a result, or those that already replace it."""
     inner = response.get("result") if isinstance(response, Mapping) else None
     if isinstance(inner, Mapping) and "kind" in inner:
         return inner
@@ -154,7 +154,7 @@ def _survey(tool: str, response: Any) -> Survey:
 
 
 def _summary(response: Any) -> str:
-    """The telling fields of a result, or how it begins."""
+    """Returns the informative fields of a result, or its beginning."""
     response = _unwrapped(response)
     if isinstance(response, (str, list, tuple)):
         return f"{len(response):,} items" if not isinstance(response, str) else _brief(response)
@@ -177,7 +177,7 @@ def _is_none(value: Any) -> bool:
 
 
 def _brief(value: Any, longest: int = PIECE) -> str:
-    """A value of any kind in a few words."""
+    """Describes any value in a few words."""
     if isinstance(value, str):
         return _cut(" ".join(value.split()), longest)
     if isinstance(value, (list, tuple)) and len(value) > _NAMED:
