@@ -4,9 +4,9 @@
     python scripts/test_hosts.py langchain    # this one
 
 An environment is made for every dependency group of ``pyproject.toml`` that begins with ``host-``,
-in ``.venv/hosts``, and made anew when that file changes. ``--newest`` takes the newest release of
-each host, whatever the group says. The package is used where it lies; ``make build`` builds its
-extension module.
+in ``.venv/hosts``, and made anew when that file changes. ``--newest`` makes them anew in any case,
+with the newest releases that the groups allow. The package is used where it lies; ``make build``
+builds its extension module.
 """
 
 from __future__ import annotations
@@ -43,8 +43,6 @@ def environment(host: str, folder: Path, *, newest: bool) -> Path:
     # 25.1 is the first that installs groups.
     subprocess.run([*install, "--upgrade", "pip>=25.1"], check=True)
     subprocess.run([*install, "--group", f"{PREFIX}{host}"], cwd=ROOT, check=True)
-    if newest:
-        subprocess.run([*install, "--upgrade", host], check=True)
     stamp.touch()
     return python
 
@@ -63,7 +61,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Tests each adapter with its host.")
     parser.add_argument("hosts", nargs="*", help="hosts to test; all if none is named")
     parser.add_argument("--folder", type=Path, default=ROOT / ".venv/hosts")
-    parser.add_argument("--newest", action="store_true", help="the newest release of each host")
+    parser.add_argument("--newest", action="store_true", help="make each environment anew")
     given = parser.parse_args()
     known = hosts()
     if unknown := sorted(set(given.hosts) - set(known)):

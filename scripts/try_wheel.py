@@ -50,6 +50,7 @@ BROUGHT = (
     "haystack",
     "crewai",
     "litellm",
+    "run_agent",
 )
 
 # The purpose of each extra.
@@ -64,6 +65,7 @@ EXTRAS = {
     "haystack": "import ullage as u, ullage.haystack as h; h.EngineCompactor(u.ContextManager())",
     "crewai": "import ullage as u, ullage.crewai as c; c.compact_messages(u.ContextManager())",
     "litellm": "from ullage.litellm import ContextCallback; ContextCallback()",
+    "hermes": "from ullage.hermes import CompactionEngine; CompactionEngine()",
     "cli": "import rich, shtab, ullage.cli",
     "mcp": "import ullage, ullage.mcp_server as m; m.server(ullage.MemoryStore())",
     "yaml": "import yaml, ullage.supyagent",
@@ -83,6 +85,7 @@ FIRST_PYTHON = {
     "agent-framework": (3, 11),
     "haystack": (3, 11),
     "crewai": (3, 11),
+    "hermes": (3, 11),
 }
 
 BARE = r"""

@@ -35,6 +35,7 @@ class Engines:
         format: The wire format of the host's messages.
         factory: Makes the engine of a model, by its id.
         has_store: False if engines have no store, unless one is given.
+        append_only: True if the host never edits a message.
 
     Raises:
         PolicyError: If an argument is invalid, or if an engine is given together with a policy, a
@@ -51,6 +52,7 @@ class Engines:
         format: str,
         factory: Callable[[str], ContextManager] | None = None,
         has_store: bool = True,
+        append_only: bool = True,
     ) -> None:
         given: Mapping[str, object] = {"policy": policy, "store": store, "model": model}
         named = [name for name, value in given.items() if value is not None]
@@ -61,6 +63,7 @@ class Engines:
             )
         self._given = engine
         self._policy, self._model, self._format = policy, model, format
+        self._append_only = append_only
         self.store = store or (MemoryStore() if has_store else None)
         if engine is not None:
             self.store = engine.store
@@ -112,7 +115,7 @@ class Engines:
             store=self.store,
             model=name or None,
             format=self._format,
-            append_only=True,
+            append_only=self._append_only,
         )
 
 

@@ -15,6 +15,7 @@ GUIDES = {
     "haystack": "docs/haystack.md",
     "crewai": "docs/crewai.md",
     "litellm": "docs/litellm.md",
+    "run_agent": "docs/hermes.md",
 }
 
 

@@ -28,45 +28,29 @@ import uvicorn
 import ullage
 from ullage.litellm import ContextCallback
 
-from .own_loop_host import Chat, Messages, Responses, Server
+from .own_loop_host import Chat, Messages, Responses
 from .provider import SYSTEM, Provider, TooLongError, read_log
+from .server import GatewayServer
 
 KEY = "sk-local"
 # The proxy takes ten seconds to start, and more on a busy machine.
 PATIENCE = 200
 
 
-class Upstream(Server):
+class Upstream(GatewayServer):
     """The providers: what the scripted model says, in the form of the path."""
 
     # The last one is asked. Tests run one after another in a process.
     scripts: ClassVar[list[Provider]] = []
 
     def do_POST(self) -> None:  # noqa: N802 - of the handler
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        script = self.script = self.scripts[-1]
-        rows, system = parts(body)
-        known = [tool.get("function", tool) for tool in body.get("tools", ())]
-        try:
-            turn = script.answer(rows, rows, system, [(tool["name"], tool) for tool in known])
-        except TooLongError as error:
-            refusal = {"type": "invalid_request_error", "message": str(error)}
-            if not self.path.endswith("/messages"):
-                refusal |= {"message": openai_text(error), "code": "context_length_exceeded"}
-            self.send(400, json.dumps({"type": "error", "error": refusal}))
-            return
-        except Exception as error:  # noqa: BLE001 - the client hears of it
-            self.send(400, json.dumps({"type": "error", "error": {"message": str(error)}}))
-            return
-        self.text, size = turn.text, script.tokens[-1]
-        calls, streamed = list(turn.calls), body.get("stream", False)
-        if self.path.endswith("/responses"):
-            number = len(script.requests)
-            self.openai_responses(calls, size, number, is_streamed=streamed)
-        elif self.path.endswith("/chat/completions"):
-            self.openai(calls, size, is_streamed=streamed)
-        else:
-            self.anthropic(calls, size, is_streamed=streamed)
+        self.script = self.scripts[-1]
+        super().do_POST()
+
+    def refusal(self, error: TooLongError) -> dict[str, Any]:
+        if self.path.endswith("/messages"):
+            return {"type": "invalid_request_error", "message": str(error)}
+        return {**super().refusal(error), "message": openai_text(error)}
 
 
 def openai_text(error: TooLongError) -> str:
@@ -76,17 +60,6 @@ def openai_text(error: TooLongError) -> str:
         f"This model's maximum context length is {limit} tokens. However, your messages resulted"
         f" in {tokens} tokens; prompt is too long. Please reduce the length of the messages."
     )
-
-
-def parts(body: Any) -> tuple[list[Any], str]:
-    """The messages of a request, and its system prompt."""
-    rows = body.get("messages") or body["input"]
-    system = body.get("system") or body.get("instructions")
-    if system is None and rows[0]["role"] == "system":
-        system, rows = rows[0]["content"], rows[1:]
-    if isinstance(system, list):
-        system = "".join(block["text"] for block in system)
-    return rows, system or ""
 
 
 @functools.cache

@@ -6,11 +6,9 @@ The clients are real. A local server stands for the provider.
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import threading
 from http.server import ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -18,49 +16,11 @@ import openai
 
 import ullage
 
-from .provider import SYSTEM, Provider, TooLongError, read_log
-
-_LOCAL = Path(__file__).parents[3] / "examples/local_provider.py"
-_spec: Any = importlib.util.spec_from_file_location("local_provider", _LOCAL)
-local_provider: Any = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(local_provider)
+from .provider import SYSTEM, Provider, read_log
+from .server import Server
 
 MODEL = "gpt-5-mini"
 PARAMETERS = {"type": "object", "properties": {"part": {"type": "integer"}}}
-
-
-class Server(local_provider.Provider):
-    """Answers what the scripted model says, in the form of the path."""
-
-    script: Provider
-    text = ""
-
-    def do_POST(self) -> None:  # noqa: N802 - of the handler
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        rows = body.get("messages") or body["input"]
-        known = [tool.get("function", tool) for tool in body["tools"]]
-        tools = [(tool["name"], tool) for tool in known]
-        try:
-            turn = self.script.answer(rows, self.script.raw, SYSTEM, tools)
-        except TooLongError as error:
-            message = {"message": str(error), "code": "context_length_exceeded"}
-            super().send(400, json.dumps({"type": "error", "error": message}))
-            return
-        except Exception as error:  # noqa: BLE001 - the client hears of it
-            super().send(500, json.dumps({"type": "error", "error": {"message": str(error)}}))
-            return
-        self.text, size = turn.text, self.script.tokens[-1]
-        calls, streamed = list(turn.calls), body.get("stream", False)
-        if self.path.endswith("/responses"):
-            number = len(self.script.requests)
-            self.openai_responses(calls, size, number, is_streamed=streamed)
-        elif self.path.endswith("/chat/completions"):
-            self.openai(calls, size, is_streamed=streamed)
-        else:
-            self.anthropic(calls, size, is_streamed=streamed)
-
-    def send(self, status: int, text: str, kind: str = "application/json") -> None:
-        super().send(status, text.replace('"done"', json.dumps(self.text)), kind)
 
 
 class Chat:
