@@ -106,32 +106,73 @@ def test_compress_writes_only_if_it_may(store):
     assert store.get(reference).decode() == LOG
 
 
-def test_the_command_serves_a_session_over_stdio(tmp_path):
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with two sessions."""
     own = ullage.FileStore(tmp_path, "audit")
-    reference = own.put(LOG.encode(), reference="read_log-0011223344556677")
+    own.put(LOG.encode(), reference="read_log-0011223344556677")
     other = ullage.FileStore(tmp_path, "other")
     other.put(b"of another session", reference="read_log-7766554433221100")
+    return tmp_path
+
+
+def asked_over_stdio(folder, *options: str) -> list[Any]:
+    """The answers of the command to a retrieval, a search and a look at its figures."""
 
     async def asked() -> list[Any]:
         from mcp.client.stdio import StdioServerParameters, stdio_client
 
-        arguments = ["-m", "ullage", "mcp", "--store", str(tmp_path), "--session", "audit"]
         parameters = StdioServerParameters(
             command=sys.executable,
-            args=arguments,
+            args=["-m", "ullage", "mcp", "--store", str(folder), *options],
             env=dict(os.environ),
         )
         async with stdio_client(parameters) as streams, mcp.ClientSession(*streams) as session:
             await session.initialize()
             calls = [
-                session.call_tool("retrieve", {"reference": reference, "head": 2}),
+                session.call_tool(
+                    "retrieve", {"reference": "read_log-0011223344556677", "head": 2}
+                ),
                 session.call_tool("search", {"pattern": "another session"}),
+                session.call_tool("stats", {}),
             ]
-            return [await call for call in calls]
+            return [text_of(await call) for call in calls]
 
-    piece, found = asyncio.run(asked())
-    assert "GET /cart/1 " in text_of(piece)
-    assert "of another session" not in text_of(found)
+    return asyncio.run(asked())
+
+
+def test_the_command_serves_a_session_over_stdio(folder):
+    piece, found, figures = asked_over_stdio(folder, "--session", "audit")
+    assert "GET /cart/1 " in piece
+    assert "of another session" not in found
+    assert json.loads(figures)["outputs"] == 1
+
+
+def test_the_command_serves_all_sessions_if_it_is_told_to(folder):
+    piece, found, figures = asked_over_stdio(folder, "--all-sessions")
+    assert "GET /cart/1 " in piece
+    assert "of another session" in found
+    assert json.loads(figures) == {
+        "outputs": 2,
+        "bytes": len(LOG) + len("of another session"),
+        "bytes_are_of": 2,
+        "writes": False,
+    }
+
+
+def test_all_sessions_can_only_be_read(folder, capsys):
+    from ullage.cli import main
+    from ullage.stores.all_sessions import AllSessions
+
+    assert main(["mcp", "--store", str(folder), "--all-sessions", "--write"]) != 0
+    assert "--write needs a session" in capsys.readouterr().err
+    sessions = AllSessions(folder)
+    with pytest.raises(ullage.StoreError, match="can only be read"):
+        sessions.put(b"new", reference="read_log-0123456789abcdef")
+    with pytest.raises(ullage.StoreError, match="nothing is stored"):
+        sessions.get("read_log-0123456789abcdef")
+    ullage.FileStore(folder, "later").put(b"new", reference="read_log-0123456789abcdef")
+    assert sessions.get("read_log-0123456789abcdef") == b"new"
 
 
 def test_a_missing_folder_is_an_error(tmp_path, capsys):

@@ -38,3 +38,15 @@ def text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(block.get("text", "") for block in content or ())
+
+
+def media(kind: str, media_type: str, data: str) -> dict[str, Any]:
+    """A block for a picture or a file.
+
+    Args:
+        kind: "image" or "document".
+        media_type: Such as "image/png".
+        data: The content in base64.
+    """
+    source = {"type": "base64", "media_type": media_type, "data": data}
+    return {"type": kind, "source": source}

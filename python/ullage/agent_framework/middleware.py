@@ -13,6 +13,7 @@ from ullage._hosts.definitions import definition
 from ullage._hosts.engines import Engines
 from ullage._hosts.results import shrink_result
 from ullage._hosts.rows import split
+from ullage._hosts.usage import input_tokens
 from ullage.agent_framework.codec import MessageCodec
 
 if TYPE_CHECKING:
@@ -149,8 +150,7 @@ def retrieval_tool(store: Store, *, name: str = "retrieve") -> FunctionTool:
 
 
 def _learn(conversation: HostConversation, response: Any) -> None:
-    usage = getattr(response, "usage_details", None) or {}
-    conversation.observe(usage.get("input_token_count"), usage.get("cache_read_input_token_count"))
+    conversation.observe(*input_tokens(getattr(response, "usage_details", None)))
 
 
 def _definitions(tools: list[Any]) -> list[Any] | None:

@@ -10,6 +10,7 @@ import ullage
 from ullage.cli.codes import FINE
 from ullage.cli.errors import CommandError
 from ullage.cli.options import command, set_completion
+from ullage.stores.all_sessions import AllSessions
 
 if TYPE_CHECKING:
     import argparse
@@ -30,8 +31,11 @@ def add_to(commands: Any) -> None:
     add = parser.add_argument
     store = add("--store", type=Path, required=True, metavar="FOLDER", help="the folder of a store")
     set_completion(store, "folder")
-    add("--session", metavar="NAME", help="the session of the store, if it has one")
     add("--write", action="store_true", help="let compress store the whole text")
+    served = parser.add_mutually_exclusive_group()
+    add = served.add_argument
+    add("--session", metavar="NAME", help="the session of the store, if it has one")
+    add("--all-sessions", action="store_true", help="serve every session in the folder, to read")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -40,8 +44,13 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError("the package mcp is missing; run: pip install 'ullage[mcp]'")
     if not options.store.is_dir():
         raise CommandError(f"--store: folder not found: {options.store}")
+    if options.all_sessions and options.write:
+        raise CommandError("--write needs a session; give --session in place of --all-sessions")
     from ullage.mcp_server import server
 
+    if options.all_sessions:
+        server(AllSessions(options.store)).run("stdio")
+        return FINE
     store = ullage.FileStore(options.store, options.session, keep=None, clean_above=None)
     server(store, writes=options.write).run("stdio")
     return FINE

@@ -20,7 +20,7 @@ from haystack.dataclasses import (
     ToolCallResult,
 )
 
-from ullage._hosts.blocks import blocks_of, with_parts
+from ullage._hosts.blocks import blocks_of, media, with_parts
 from ullage._hosts.rows import HOST
 
 if TYPE_CHECKING:
@@ -99,11 +99,10 @@ def _block(content: Any) -> dict[str, Any]:
     if isinstance(content, TextContent):
         return {"type": "text", "text": content.text, HOST: content}
     if isinstance(content, ImageContent):
-        kind, media_type, data = "image", "image/png", content.base64_image
+        block = media("image", content.mime_type or "image/png", content.base64_image)
     else:
-        kind, media_type, data = "document", "application/pdf", content.base64_data
-    source = {"type": "base64", "media_type": content.mime_type or media_type, "data": data}
-    return {"type": kind, "source": source, HOST: content}
+        block = media("document", content.mime_type or "application/pdf", content.base64_data)
+    return {**block, HOST: content}
 
 
 def _content(block: dict[str, Any]) -> Any:

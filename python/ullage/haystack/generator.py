@@ -19,6 +19,7 @@ from ullage._hosts.conversations import Conversations
 from ullage._hosts.definitions import Definitions, definition
 from ullage._hosts.engines import Engines
 from ullage._hosts.rows import split
+from ullage._hosts.usage import input_tokens
 from ullage.haystack.codec import MessageCodec, is_system
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class ContextGenerator:
     ) -> dict[str, Any]:
         """Asks the model, with a view of the messages."""
         ask = getattr(self.chat_generator, "run_async", None)
-        ask = ask or partial(_in_pool, self.chat_generator.run)
+        ask = ask or partial(in_pool, self.chat_generator.run)
         return await arun(self._answer(messages, tools, more, ask))
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,10 +110,8 @@ class ContextGenerator:
             raise PolicyError(f"{named[0]}: it cannot be serialized; give policy= and model= alone")
         policy = None if self._policy is None else self._policy.to_dict()
         inner = component_to_dict(self.chat_generator, name="chat_generator")
-        written: dict[str, Any] = default_to_dict(
-            self, chat_generator=inner, policy=policy, model=self._model
-        )
-        return written
+        given = {"chat_generator": inner, "policy": policy, "model": self._model}
+        return default_to_dict(self, **given)  # type: ignore[no-any-return]
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ContextGenerator:
@@ -151,29 +150,12 @@ class ContextGenerator:
             tools=self._definitions.of(flatten_tools_or_toolsets(tools)),
         )
         replies = list(result["replies"])
-        usage = replies[0].meta.get("usage") if replies else None
-        if isinstance(usage, dict):
-            conversation.observe(*_input_tokens(usage))
+        if replies:
+            conversation.observe(*input_tokens(replies[0].meta.get("usage")))
         saved = conversation.saved(before)
         if saved is not None and replies:
             replies[0] = replace(replies[0], _meta={**replies[0].meta, _KEY: saved})
         return {**result, "replies": replies}
-
-
-async def _in_pool(ask: Callable[..., Any], **given: Any) -> Any:
-    return await in_pool(partial(ask, **given))
-
-
-def _input_tokens(usage: dict[str, Any]) -> tuple[int | None, int | None]:
-    """Returns the input tokens and the cached ones, under the names of each provider."""
-    kind = "prompt" if "prompt_tokens" in usage else "input"
-    tokens = usage.get(f"{kind}_tokens")
-    cached = usage.get("cache_read_input_tokens")
-    if cached is not None and tokens is not None:
-        # Anthropic counts only the other tokens as input.
-        return tokens + cached + (usage.get("cache_creation_input_tokens") or 0), cached
-    details = usage.get(f"{kind}_tokens_details") or {}
-    return tokens, details.get("cached_tokens")
 
 
 def _definition(tool: Any) -> dict[str, Any]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from agent.context_engine import ContextEngine
 
-from ullage import BudgetError, RetrievalTool, StoreError, UllageError
+from ullage import RetrievalTool, UllageError
 from ullage._engine.logger import Logger
 from ullage._engine.steps import run
-from ullage._hosts.engines import Engines, without_store
-from ullage._hosts.results import shortened
-from ullage.hermes.focus import messages_about
+from ullage._hosts.compaction import compact_rows
+from ullage._hosts.engines import Engines
+from ullage._hosts.results import shrink_result
 
 if TYPE_CHECKING:
     from ullage import ContextManager, Policy
@@ -25,8 +25,6 @@ FORMAT = "openai"
 
 # The part of a conversation that is left after a refusal, at most.
 _AFTER_REFUSAL = 0.7
-# The part of the low mark that messages about the focus may take.
-_FOCUS_SHARE = 0.5
 # The provider's count in proportion to the estimate of Hermes. Beyond these it is no estimate.
 _LEAST_SCALE, _LARGEST_SCALE = 0.25, 4.0
 
@@ -94,7 +92,7 @@ class CompactionEngine(ContextEngine):
 
     def shorten_result(self, *, tool_name: str, result: Any, **_: Any) -> str | None:
         """Returns the shortened result of a tool; None if it is short enough."""
-        short: Any = run(shortened(self._engines.last, tool_name, result))
+        short: Any = run(shrink_result(self._engines.last, tool_name, result))
         return None if short is result or not isinstance(short, str) else short
 
     def update_model(self, model: str, context_length: int, **_: Any) -> None:
@@ -141,18 +139,17 @@ class CompactionEngine(ContextEngine):
         try:
             tokens = self._count(messages)
             whole = self._expected(current_tokens or 0) or tokens
-            # Below its size, so that the conversation is over budget: nothing is postponed.
-            budget = min(self._room - self._beside(messages, whole), tokens - 1)
+            budget = self._room - self._beside(messages, whole)
             if not force and whole <= self.threshold_tokens:
                 self._limit_to(whole + self._engine.policy.reserve_output)
                 budget = min(budget, int(tokens * _AFTER_REFUSAL))
-            share = budget * self._engine.policy.low * _FOCUS_SHARE
-            pins = messages_about(focus_topic, messages, self._engine.counter, share)
-            compacted = self._compacted(messages, max(budget, 1), pins)
+            compacted = run(compact_rows(self._engine, messages, FORMAT, budget, focus=focus_topic))
         except UllageError as error:
             self._last_compress_aborted, self._last_summary_error = True, str(error)
             logger.warning("error=<%s> | the transcript was left as it is", error)
             return messages
+        known = set(map(id, messages))
+        compacted = [_stripped(message, is_new=id(message) not in known) for message in compacted]
         self.compression_count += compacted != messages
         return compacted
 
@@ -192,27 +189,6 @@ class CompactionEngine(ContextEngine):
         # Tokens of a request. A provider may name a window that is smaller than the reserve.
         self._room = max(window - policy.reserve_output, window // 2)
         self.threshold_tokens = int(self._room * policy.high)
-
-    def _compacted(
-        self, messages: list[dict[str, Any]], budget: int, pins: list[int]
-    ) -> list[dict[str, Any]]:
-        compacted, engine = list(messages), self._engine
-        while True:
-            try:
-                engine.compact(compacted, budget, pins=pins)
-                break
-            except BudgetError as error:
-                if budget == error.floor:
-                    raise
-                budget = error.floor
-            except StoreError as error:
-                if engine is not self._engine:
-                    raise
-                # The session database has every message.
-                logger.warning("error=<%s> | compacted without the store", error)
-                engine = without_store(engine)
-        known = set(map(id, messages))
-        return [_stripped(message, is_new=id(message) not in known) for message in compacted]
 
 
 def _stripped(message: dict[str, Any], *, is_new: bool) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from ullage._hosts.conversations import Conversations
 from ullage._hosts.definitions import Definitions
 from ullage._hosts.engines import Engines
 from ullage._hosts.results import shrink_result
+from ullage._hosts.usage import input_tokens
 from ullage.langchain.codec import MessageCodec
 
 if TYPE_CHECKING:
@@ -133,9 +134,7 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
             tools=self._definitions.of(request.tools),
         )
         answer = next((m for m in response.result if isinstance(m, AIMessage)), None)
-        usage: Any = (answer and answer.usage_metadata) or {}
-        cached = (usage.get("input_token_details") or {}).get("cache_read")
-        conversation.observe(usage.get("input_tokens"), cached)
+        conversation.observe(*input_tokens(answer and answer.usage_metadata))
         saved = conversation.saved(before)
         if saved is None:
             return response

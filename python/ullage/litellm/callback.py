@@ -22,6 +22,7 @@ from ullage._engine.steps import arun
 from ullage._hosts.conversations import KEPT_BYTES, MOST_REFUSALS, Conversations
 from ullage._hosts.engines import Engines
 from ullage._hosts.rows import SameRows
+from ullage._hosts.usage import input_tokens
 from ullage.litellm.retrieval import ServerTool
 
 if TYPE_CHECKING:
@@ -189,11 +190,7 @@ class ContextCallback(CustomLogger):
         usage = getattr(response_obj, "usage", None)
         # A later request of the conversation may be waiting for its answer.
         if call is not None and usage is not None and call.tokens == call.conversation.tokens:
-            # Usage of the Responses API has names of its own.
-            kind = "input" if getattr(usage, "prompt_tokens", None) is None else "prompt"
-            details = getattr(usage, f"{kind}_tokens_details", None)
-            tokens = getattr(usage, f"{kind}_tokens", None)
-            call.conversation.observe(tokens, getattr(details, "cached_tokens", None))
+            call.conversation.observe(*input_tokens(usage))
         self._calls.take(name)
 
     async def async_should_run_agentic_loop(

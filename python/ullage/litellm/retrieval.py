@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ullage import RetrievalTool, StoreError
-from ullage._core import references_in
-from ullage._engine.calling import acall
+from ullage import RetrievalTool
+from ullage._hosts.usage import field_of
+from ullage.stores.reachable import Reachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,46 +16,6 @@ if TYPE_CHECKING:
 
 # Distinguishes the tool from a tool of the client with the same name.
 _MARK = " The gateway answers it."
-# The most artifacts that a request may lead to.
-_MOST_REACHED = 4_096
-
-
-class Reachable:
-    """The part of a store that a request may read: artifacts that it names, and that they name.
-
-    A proxy serves many users from one store, so that a search must not cover all of it.
-
-    Args:
-        store: The store.
-        messages: The messages of the request.
-    """
-
-    def __init__(self, store: Store, messages: Any) -> None:
-        self._store = store
-        self._references = set(references_in(messages))
-
-    async def get(self, reference: str) -> bytes:
-        """Returns the content, if the request leads to it."""
-        if reference not in self._references and reference not in await self.list():
-            raise StoreError(f"nothing is stored as {reference!r} in this conversation")
-        content: bytes = await acall(self._store.get, reference)
-        return content
-
-    async def list(self) -> list[str]:
-        """Returns the references that the request leads to. Reads their content."""
-        reached: dict[str, None] = {}
-        waiting = sorted(self._references)
-        while waiting and len(reached) < _MOST_REACHED:
-            reference = waiting.pop()
-            if reference in reached:
-                continue
-            try:
-                content: bytes = await acall(self._store.get, reference)
-            except Exception:  # noqa: BLE001, S112 - text that only looks like a reference
-                continue
-            reached[reference] = None
-            waiting += references_in(content.decode(errors="ignore"))
-        return list(reached)
 
 
 class ServerTool:
@@ -112,14 +72,14 @@ class ServerTool:
             for block in _blocks(response)
             if (call := _call(block)) is None or call["id"] in own
         ]
-        if _of(response, "output") is not None:
+        if field_of(response, "output") is not None:
             results = [
                 {"type": "function_call_output", "call_id": call, "output": text}
                 for call, text in answers
             ]
             return [*map(_plain, blocks), *results]
-        if _of(response, "choices"):
-            said = _plain(_of(_of(response, "choices")[0], "message"))
+        if field_of(response, "choices"):
+            said = _plain(field_of(field_of(response, "choices")[0], "message"))
             said["tool_calls"] = [_plain(block) for block in blocks]
             results = [
                 {"role": "tool", "tool_call_id": call, "content": text} for call, text in answers
@@ -135,37 +95,33 @@ class ServerTool:
 
 
 def _blocks(response: Any) -> Iterable[Any]:
-    """Returns the items of a response, the calls of a completion, or the blocks of a message."""
-    if _of(response, "output") is not None:
-        return list(_of(response, "output"))
-    if choices := _of(response, "choices"):
-        return _of(_of(choices[0], "message"), "tool_calls") or []
-    return _of(response, "content") or []
+    """The items of a response, the tool calls of a chat completion, or the blocks of a message."""
+    if field_of(response, "output") is not None:
+        return list(field_of(response, "output"))
+    if choices := field_of(response, "choices"):
+        return field_of(field_of(choices[0], "message"), "tool_calls") or []
+    return field_of(response, "content") or []
 
 
 def _call(block: Any) -> dict[str, Any] | None:
-    """Returns the id, name and arguments of a tool call in any form."""
-    kind = _of(block, "type")
+    """The id, name and arguments of a tool call in any form."""
+    kind = field_of(block, "type")
     if kind == "tool_use":
-        known = {"id": _of(block, "id"), "name": _of(block, "name")}
-        return {**known, "arguments": _of(block, "input")}
+        known = {"id": field_of(block, "id"), "name": field_of(block, "name")}
+        return {**known, "arguments": field_of(block, "input")}
     if kind == "function_call":
-        known = {"id": _of(block, "call_id"), "name": _of(block, "name")}
-        return {**known, "arguments": _of(block, "arguments")}
-    function = _of(block, "function")
+        known = {"id": field_of(block, "call_id"), "name": field_of(block, "name")}
+        return {**known, "arguments": field_of(block, "arguments")}
+    function = field_of(block, "function")
     if function is not None:
-        known = {"id": _of(block, "id"), "name": _of(function, "name")}
-        return {**known, "arguments": _of(function, "arguments")}
+        known = {"id": field_of(block, "id"), "name": field_of(function, "name")}
+        return {**known, "arguments": field_of(function, "arguments")}
     return None
 
 
 def _definition_value(tool: Any, key: str) -> Any:
-    """Returns a value of a tool's definition, which Chat Completions has one level deeper."""
-    return _of(_of(tool, "function") or tool, key)
-
-
-def _of(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+    """A value of a tool's definition, which Chat Completions has one level deeper."""
+    return field_of(field_of(tool, "function") or tool, key)
 
 
 def _plain(value: Any) -> dict[str, Any]:

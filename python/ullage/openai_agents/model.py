@@ -15,6 +15,7 @@ from ullage._hosts.conversations import Conversations
 from ullage._hosts.definitions import Definitions
 from ullage._hosts.engines import MODELS, Engines
 from ullage._hosts.rows import SameRows
+from ullage._hosts.usage import input_tokens
 from ullage.openai_agents.items import is_delta
 
 if TYPE_CHECKING:
@@ -238,11 +239,8 @@ async def _first(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
 
 
 def _learn(conversation: HostConversation | None, response: Any) -> None:
-    usage = getattr(response, "usage", None)
-    if conversation is None or usage is None:
-        return
-    details = getattr(usage, "input_tokens_details", None)
-    conversation.observe(usage.input_tokens, getattr(details, "cached_tokens", None))
+    if conversation is not None:
+        conversation.observe(*input_tokens(getattr(response, "usage", None)))
 
 
 def _definition(tool: Any) -> dict[str, Any]:

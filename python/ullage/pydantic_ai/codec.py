@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections import OrderedDict
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from ullage._hosts.blocks import blocks_of, text_of, with_parts
+from ullage._engine.lru_cache import LruCache
+from ullage._hosts.blocks import blocks_of, media, text_of, with_parts
 from ullage._hosts.rows import HOST
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class MessageCodec:
     stamp = attrgetter("parts")
 
     def __init__(self) -> None:
-        self._names: OrderedDict[str, str] = OrderedDict()
+        self._names: LruCache[str] = LruCache(_MOST_NAMES)
 
     def row(self, message: Any) -> Row:
         """Returns a message as a row."""
@@ -65,9 +65,7 @@ class MessageCodec:
             return {"role": "user", "content": blocks}
         for part in message.parts:
             if isinstance(part, ToolCallPart):
-                self._names[part.tool_call_id] = part.tool_name
-        while len(self._names) > _MOST_NAMES:
-            self._names.popitem(last=False)
+                self._names.put(part.tool_call_id, part.tool_name)
         # The time distinguishes the answers of a model.
         return {"role": "assistant", "content": blocks, "id": message.timestamp.isoformat()}
 
@@ -95,7 +93,7 @@ class MessageCodec:
 
     def _result(self, call: str, content: str, own: Any) -> Any:
         if own is None:
-            return ToolReturnPart(self._names.get(call, "tool"), content, call)
+            return ToolReturnPart(self._names.get(call) or "tool", content, call)
         if content == _result_text(own):
             return own
         if isinstance(own, ToolReturnPart):
@@ -148,9 +146,7 @@ def _item(item: Any) -> dict[str, Any]:
     if isinstance(item, ImageUrl):
         return {"type": "image", "source": {"type": "url", "url": item.url}}
     if isinstance(item, BinaryContent) and item.media_type.startswith("image/"):
-        data = base64.b64encode(item.data).decode()
-        source = {"type": "base64", "media_type": item.media_type, "data": data}
-        return {"type": "image", "source": source}
+        return media("image", item.media_type, base64.b64encode(item.data).decode())
     return {"type": "text", "text": _word(item)}
 
 

@@ -13,16 +13,15 @@ from ullage._engine.steps import arun
 from ullage._hosts.conversations import Conversations
 from ullage._hosts.definitions import Definitions, definition
 from ullage._hosts.engines import Engines
+from ullage._hosts.request import Request
 from ullage.pydantic_ai.codec import MessageCodec
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from pydantic_ai.models import Model
 
     from ullage import ContextManager, Policy
-    from ullage._hosts.conversations import HostConversation
-    from ullage._hosts.rows import Reading
     from ullage.stores.protocol import Store
 
 FORMAT = "anthropic"
@@ -62,16 +61,14 @@ class ContextModel(WrapperModel):
     ) -> None:
         super().__init__(wrapped)
         engines = Engines(engine, policy=policy, store=store, model=name, format=FORMAT)
-        self._use(engines.of(self.wrapped.model_name, None), Requests())
-
-    def _use(self, engine: ContextManager, requests: Requests) -> None:
-        self.engine, self._requests = engine, requests
+        self.engine = engines.of(self.wrapped.model_name, None)
+        self._requests = Requests()
 
     @classmethod
     def sharing(cls, wrapped: Model, engine: ContextManager, requests: Requests) -> ContextModel:
         """Returns a model that shares the conversations of another."""
         model = cls(wrapped, engine)
-        model._use(engine, requests)
+        model._requests = requests
         return model
 
     async def request(self, messages: list[Any], model_settings: Any, parameters: Any) -> Any:
@@ -80,10 +77,10 @@ class ContextModel(WrapperModel):
         async def send(view: list[Any]) -> Any:
             return await self.wrapped.request(view, model_settings, parameters)
 
-        own = self._requests.of(self.engine, messages, parameters)
-        response = await own.exchange(send)
-        own.observe(response.usage)
-        saved = own.saved()
+        request = self._requests.of(self.engine, messages, parameters)
+        response = await arun(request.exchange(send))
+        request.observe(response.usage)
+        saved = request.saved()
         if saved is None:
             return response
         return replace(response, metadata={**(response.metadata or {}), _KEY: saved})
@@ -100,50 +97,13 @@ class ContextModel(WrapperModel):
                 opened = self.wrapped.request_stream(view, model_settings, parameters, run_context)
                 return await stack.enter_async_context(opened)
 
-            own = self._requests.of(self.engine, messages, parameters)
-            response = await own.exchange(send)
-            saved = own.saved()
+            request = self._requests.of(self.engine, messages, parameters)
+            response = await arun(request.exchange(send))
+            saved = request.saved()
             if saved is not None:
                 response.metadata = {**(response.metadata or {}), _KEY: saved}
             yield response
-            own.observe(response.usage)
-
-
-class Request:
-    """A request of a conversation, and the parts beside its messages.
-
-    Args:
-        conversation: The conversation.
-        reading: Its history.
-        before: The newest state in the history.
-        beside: The system prompt and the tools.
-    """
-
-    def __init__(
-        self,
-        conversation: HostConversation,
-        reading: Reading,
-        before: Mapping[str, Any] | None,
-        beside: dict[str, Any],
-    ) -> None:
-        self._conversation, self._reading = conversation, reading
-        self._before, self._beside = before, beside
-
-    async def exchange(self, send: Callable[[list[Any]], Awaitable[Any]]) -> Any:
-        """Returns the answer of ``send`` to a view of the messages."""
-        return await arun(self._conversation.exchange(self._reading, send, **self._beside))
-
-    async def messages(self) -> list[Any]:
-        """Returns a view of the messages."""
-        return await arun(self._conversation.request(self._reading, **self._beside))
-
-    def observe(self, usage: Any) -> None:
-        """Learns from the usage that the provider reported."""
-        self._conversation.observe(usage.input_tokens, usage.cache_read_tokens)
-
-    def saved(self) -> dict[str, Any] | None:
-        """Returns the state, if it changed."""
-        return self._conversation.saved(self._before)
+            request.observe(response.usage)
 
 
 class Requests:
@@ -186,7 +146,7 @@ def history_processor(engine: ContextManager) -> Callable[[list[Any]], Awaitable
     requests, own = Requests(), Engines(engine, format=FORMAT).last
 
     async def view(messages: list[Any]) -> list[Any]:
-        return await requests.of(own, messages).messages()
+        return await arun(requests.of(own, messages).messages())
 
     return view
 

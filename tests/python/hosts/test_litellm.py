@@ -25,7 +25,8 @@ pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(300)]
 import litellm  # noqa: E402
 
 from ullage.litellm import ContextCallback  # noqa: E402
-from ullage.litellm.retrieval import Reachable, ServerTool  # noqa: E402
+from ullage.litellm.retrieval import ServerTool  # noqa: E402
+from ullage.stores.reachable import Reachable  # noqa: E402
 
 from .litellm_host import (  # noqa: E402 - after the check
     KEY,
