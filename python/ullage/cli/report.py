@@ -78,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
         0 if the page is written, 2 if it cannot be.
     """
     # The import is slow, and the other commands do not need it.
+    from ullage.page.session import session_figures
     from ullage.replay import follow
 
     if options.output != _STANDARD_OUTPUT:
@@ -89,6 +90,7 @@ def run(options: argparse.Namespace) -> int:
     if options.file != STANDARD_INPUT and is_recording(options.file):
         recorder = ullage.Recorder(options.file)
         with progress("pages"):
+            recorder = ullage.Recorder(options.file)
             page = recorder.html(store=store, folder=folder).encode()
     else:
         with progress("conversations"):
@@ -107,7 +109,8 @@ def run(options: argparse.Namespace) -> int:
     write_page(options.output, page, options)
     if not options.dry_run:
         say(str(Path(options.output)))
-        say(str(_savings(recorder)))
+    for name, value, unit in session_figures(recorder):
+        say(f"{name}: {value} {unit}")
     return unread.report(FINE, did=True)
 
 

@@ -76,6 +76,12 @@ from hermes_state import SessionDB  # noqa: E402
 from ullage.hermes import CompactionEngine  # noqa: E402
 
 
+def sent(message: dict[str, Any]) -> dict[str, Any]:
+    """What a provider gets of a message."""
+    calls = [(call["id"], call["function"]) for call in message.get("tool_calls") or ()]
+    return {key: message.get(key) for key in ("role", "content", "tool_call_id")} | {"calls": calls}
+
+
 class Upstream(GatewayServer):
     """The provider: what the scripted model says."""
 
@@ -84,11 +90,18 @@ class Upstream(GatewayServer):
 
     def do_POST(self) -> None:  # noqa: N802 - of the handler
         self.script = self.scripts[-1]
-        super().do_POST()
+        if self.path.endswith("/chat/completions"):
+            super().do_POST()
+        else:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
 
     def do_GET(self) -> None:  # noqa: N802 - of the handler
-        # Hermes asks for the window, which its configuration has.
+        # Hermes asks servers of several kinds for the window, which its configuration has.
         self.refuse(404, {"message": "no such page"})
+
+    def raw(self, rows: list[Any]) -> list[Any]:
+        return list(map(sent, rows))
 
 
 @functools.cache
@@ -152,12 +165,12 @@ class HermesAgent:
         return str(result["final_response"])
 
     def stored(self) -> list[Any]:
-        """The messages of the sessions that Hermes keeps, before and after each compaction."""
+        """The messages that Hermes keeps, from before each compaction too."""
         database = SessionDB(HOME / "state.db")
-        sessions = database.get_compression_lineage(self.agent.session_id)
-        return [
-            message for one in sessions for message in database.get_messages_as_conversation(one)
-        ]
+        kept = database.get_messages_as_conversation(
+            self.agent.session_id, include_ancestors=True, include_inactive=True
+        )
+        return list(map(sent, kept))
 
     def restarted(self) -> HermesAgent:
         database = SessionDB(HOME / "state.db")
@@ -170,6 +183,8 @@ class HermesHost:
     module = "run_agent"
     format = "openai"
     restarts = True
+    # A compaction takes the place of the transcript.
+    replaces = True
     # Hermes has a word of its own for a refusal that stays.
     refusal = "Context length exceeded"
     system = SYSTEM

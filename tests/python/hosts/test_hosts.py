@@ -136,7 +136,8 @@ def test_unchanged_messages_are_sent_as_the_host_has_them(host):
     stored = agent.stored()
     sent = [message in stored for message in provider.raw]
     # The task has the note about what was removed, and older results are shorter.
-    assert sent.count(False) >= 1
+    if not getattr(host, "replaces", False):
+        assert sent.count(False) >= 1
     assert sent.count(True) >= 4
 
 
