@@ -94,7 +94,7 @@ lint: $(STAMPS)/extension $(STAMPS)/group-lint ## Check format, lints, types, wo
 	$(BIN)/shellcheck scripts/*.sh .ci/run
 
 .PHONY: bench
-bench: $(STAMPS)/wheel $(STAMPS)/group-bench ## Measure the core, then the package
+bench: $(STAMPS)/wheel $(STAMPS)/group-bench $(STAMPS)/group-bench-hosts ## Measure the core, then the package
 	@# The release profile takes the place of what `make build` has installed, which the next target installs again.
 	rm -f $(STAMPS)/extension
 	$(BIN)/maturin develop --release

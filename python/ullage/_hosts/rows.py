@@ -138,19 +138,17 @@ class Reading:
 
     def messages(self, rows: Sequence[Row]) -> list[Any]:
         """Returns the host's messages for these rows: its own objects if a row is unchanged."""
+        messages = list(map(self._originals.get, map(id, rows)))
+        changed = [place for place, message in enumerate(messages) if message is None]
+        others = self._by_id() if changed else {}
         made: dict[int, tuple[Row, Any]] = {}
-        messages, others = [], None
-        for row in rows:
-            message = self._originals.get(id(row))
-            if message is None:
-                if others is None:
-                    others = self._by_id()
-                made[id(row)] = self._made.get(id(row)) or (
-                    row,
-                    self._codec.message(row, others.get(row.get("id"))),
-                )
-                message = made[id(row)][1]
-            messages.append(message)
+        for place in changed:
+            row = rows[place]
+            made[id(row)] = self._made.get(id(row)) or (
+                row,
+                self._codec.message(row, others.get(row.get("id"))),
+            )
+            messages[place] = made[id(row)][1]
         self._made = made
         return messages
 

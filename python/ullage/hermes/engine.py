@@ -25,8 +25,9 @@ FORMAT = "openai"
 
 # The part of a conversation that is left after a refusal, at most.
 _AFTER_REFUSAL = 0.7
-# The provider's count in proportion to the estimate of Hermes. Beyond these it is no estimate.
-_LEAST_SCALE, _LARGEST_SCALE = 0.25, 4.0
+# Tokens for one of those that Hermes estimates for new output of tools, at most: it counts four
+# characters each, and logs have two.
+_DENSITY = 2
 
 
 class CompactionEngine(ContextEngine):
@@ -69,7 +70,10 @@ class CompactionEngine(ContextEngine):
         self._last_compress_aborted = False
         self._last_summary_error: str | None = None
         self._estimate = 0
-        self._scale = 1.0
+        # The provider's count of a request, and the estimate of Hermes for the same one.
+        self._counted: tuple[int, int] | None = None
+        # Tokens of the largest step: an answer and the results of its calls.
+        self._step = 0
         self._limit_to(self._engine.policy.window)
 
     @property
@@ -104,12 +108,13 @@ class CompactionEngine(ContextEngine):
     def update_from_response(self, usage: dict[str, Any]) -> None:
         """Learns from the usage that the provider reported."""
         tokens = usage.get("prompt_tokens") or 0
+        if self.last_real_prompt_tokens:
+            self._step = max(self._step, tokens - self.last_real_prompt_tokens)
         self.last_prompt_tokens = self.last_real_prompt_tokens = tokens
         self.last_completion_tokens = usage.get("completion_tokens") or 0
         self.last_total_tokens = usage.get("total_tokens") or 0
         if tokens and self._estimate:
-            scale = tokens / self._estimate
-            self._scale = min(max(scale, _LEAST_SCALE), _LARGEST_SCALE)
+            self._counted = tokens, self._estimate
         self._estimate = 0
 
     def should_defer_preflight_to_real_usage(self, rough_tokens: int) -> bool:
@@ -120,7 +125,10 @@ class CompactionEngine(ContextEngine):
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
         """True if a request of so many tokens is above the high mark."""
         tokens = self.last_prompt_tokens if prompt_tokens is None else prompt_tokens
-        return self._expected(tokens) > self.threshold_tokens
+        expected = self._expected(tokens)
+        # The provider has not counted the results that came after its last request.
+        coming = min(self._step, self._room // 2) if tokens == self.last_real_prompt_tokens else 0
+        return expected > self.threshold_tokens or expected + coming > self._room
 
     def compress(
         self,
@@ -169,25 +177,30 @@ class CompactionEngine(ContextEngine):
 
     def _expected(self, tokens: int) -> int:
         """The tokens that the provider will count for an estimate of Hermes."""
-        if tokens == self.last_real_prompt_tokens:
+        if self._counted is None or tokens == self.last_real_prompt_tokens:
             return tokens
-        return int(tokens * self._scale)
+        counted, estimate = self._counted
+        if tokens <= estimate:
+            return tokens * counted // estimate
+        return counted + (tokens - estimate) * _DENSITY
 
     def _count(self, messages: list[dict[str, Any]]) -> int:
         return self._engine.counter.count_messages(messages, format=FORMAT)
 
     def _beside(self, messages: list[dict[str, Any]], whole: int) -> int:
         """Tokens of the system prompt and the tools, which Hermes does not hand over."""
-        if whole == self.last_real_prompt_tokens:
-            # The provider has not counted what came after its last request.
-            roles = [message["role"] for message in messages]
-            messages = messages[: len(roles) - 1 - roles[::-1].index("assistant")]
-        return max(whole - self._count(messages), 0)
+        answers = [n for n, message in enumerate(messages) if message["role"] == "assistant"]
+        last = answers[-1] if answers else len(messages)
+        step = self._count(messages[last:])
+        self._step = max(self._step, step)
+        # The provider has not counted what came after its last request.
+        counted = 0 if whole == self.last_real_prompt_tokens else step
+        return max(whole - self._count(messages[:last]) - counted, 0)
 
     def _limit_to(self, window: int) -> None:
         policy = self._engine.policy
         # Tokens of a request. A provider may name a window that is smaller than the reserve.
-        self._room = max(window - policy.reserve_output, window // 2)
+        self._room: int = max(window - policy.reserve_output, window // 2)
         self.threshold_tokens = int(self._room * policy.high)
 
 

@@ -38,9 +38,9 @@ def strategy() -> EngineStrategy:
 
 
 def run(provider: Provider, **more: Any) -> list[Any]:
-    agent = Agent(scripted(provider), instructions=SYSTEM, tools=[read_log], **more)
-    result = agent.run_sync("Why does the checkout fail?", usage_limits=UNLIMITED)
-    return list(result.all_messages())
+    agent: Any = Agent(scripted(provider), instructions=SYSTEM, tools=[read_log], **more)
+    asked = agent.run("Why does the checkout fail?", usage_limits=UNLIMITED)
+    return list(asyncio.run(asked).all_messages())
 
 
 def compacted(messages: list[Any], **more: Any) -> list[Any]:
@@ -64,7 +64,7 @@ def test_it_is_a_strategy_that_takes_a_focus():
 
 
 def test_tiers_keep_the_run_below_their_target():
-    provider = Provider(steps=30)
+    provider = Provider(steps=30, format="anthropic")
     tiers = TieredCompaction([strategy()], target_tokens=9_000)
     messages = run(provider, capabilities=[tiers])
     # The provider of the tests refuses invalid requests.
@@ -74,7 +74,7 @@ def test_tiers_keep_the_run_below_their_target():
 
 
 def test_a_history_is_compacted_whatever_its_size():
-    messages = run(Provider(steps=8))
+    messages = run(Provider(steps=8, format="anthropic"))
     before = copy.deepcopy(messages)
     short = compacted(messages)
     assert tokens(short) < tokens(messages) // 2
@@ -83,14 +83,14 @@ def test_a_history_is_compacted_whatever_its_size():
 
 
 def test_messages_about_the_focus_stay_whole():
-    messages = run(Provider(steps=16))
+    messages = run(Provider(steps=16, format="anthropic"))
     whole = read_log(5)
     assert whole not in returned(compacted(messages))
     assert whole in returned(compacted(messages, focus="what happened at 12:005"))
 
 
 def test_pinned_messages_stay_whole():
-    messages = run(Provider(steps=16))
+    messages = run(Provider(steps=16, format="anthropic"))
     note = ModelRequest([pin("The deploy window is Tuesday. " * 40)])
     kept = compacted([*messages[:9], note, *messages[9:]])
     assert note in kept
