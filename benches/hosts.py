@@ -81,7 +81,7 @@ def langchain(kind: str, clock: Clock) -> None:
 
     from ullage.langchain import ContextMiddleware
 
-    class Model(BaseChatModel):
+    class Model(BaseChatModel):  # type: ignore[misc]
         @property
         def _llm_type(self) -> str:
             return "scripted"
@@ -156,7 +156,7 @@ def openai_agents(kind: str, clock: Clock) -> None:
 
     from ullage.openai_agents import ContextModel
 
-    class Scripted(Model):
+    class Scripted(Model):  # type: ignore[misc]
         async def get_response(self, *_: Any, **__: Any) -> ModelResponse:
             output: Any = ResponseFunctionToolCall(
                 type="function_call",

@@ -104,7 +104,8 @@ class Upstream(GatewayServer):
         rows, system = super().parts(body)
         # Its own prompt is left out: it takes a fifth of the small windows of these tests.
         assert system.endswith(SYSTEM), system[-200:]
-        return rows, SYSTEM
+        # Hermes does not name the tools of results that it has read from its database.
+        return [{key: row[key] for key in row if key != "name"} for row in rows], SYSTEM
 
     def raw(self, rows: list[Any]) -> list[Any]:
         return list(map(sent, rows))

@@ -15,9 +15,13 @@ import ullage
 if importlib.util.find_spec("run_agent") is None:
     pytest.skip("hermes-agent is not installed: run make test-hosts", allow_module_level=True)
 
+from .hermes_host import HOME, HermesHost  # isort: skip
+
+import hermes_cli.plugins
 from agent.context_engine import ContextEngine
 
-from .hermes_host import HOME, CompactionEngine, HermesHost, hermes_cli
+from ullage.hermes import CompactionEngine
+
 from .provider import Provider, read_log
 
 # Hermes warns of its own code, and starts slowly.
@@ -38,7 +42,7 @@ def history(steps: int = 16, **marks: Any) -> list[Any]:
     messages: list[Any] = [{"role": "user", "content": "Why does the checkout fail?"}]
     for step in range(steps):
         arguments = json.dumps({"part": step})
-        call = {"id": f"c{step}", "type": "function"}
+        call: dict[str, Any] = {"id": f"c{step}", "type": "function"}
         call["function"] = {"name": "read_log", "arguments": arguments}
         messages += [
             {"role": "assistant", "content": "", "tool_calls": [call]},
@@ -107,7 +111,7 @@ def test_a_focus_that_is_everywhere_takes_its_part_and_no_more():
 
 
 def test_notes_of_hermes_do_not_outlive_what_they_are_about():
-    marks = {"_db_persisted": True, "api_content": "sent before"}
+    marks: dict[str, Any] = {"_db_persisted": True, "api_content": "sent before"}
     given = history(**marks)
     before = copy.deepcopy(given)
     kept = engine().compress(given)
