@@ -19,16 +19,11 @@ from typing import Any, ClassVar
 
 import ullage
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
+from .listed import write_entry_points
 from .provider import SYSTEM, Provider
 from .server import GatewayServer
 
 ROOT = Path(__file__).parents[3]
-GROUP = "hermes_agent.plugins"
 CONFIGURATION = {
     "model": {"context_length": 64_000},
     "plugins": {"enabled": ["ullage", "logs"]},
@@ -54,13 +49,7 @@ def write_home(folder: Path) -> None:
     plugin.mkdir(parents=True)
     (plugin / "plugin.yaml").write_text('name: logs\nversion: "1"\n', encoding="utf-8")
     (plugin / "__init__.py").write_text(LOGS, encoding="utf-8")
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    points = project["entry-points"][GROUP]
-    known = folder / "site/ullage_hermes-0.dist-info"
-    known.mkdir(parents=True)
-    (known / "METADATA").write_text("Metadata-Version: 2.1\nName: ullage-hermes\nVersion: 0\n")
-    lines = [f"[{GROUP}]", *(f"{name} = {place}" for name, place in points.items())]
-    (known / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
+    write_entry_points(folder / "site")
 
 
 HOME = Path(tempfile.mkdtemp())

@@ -10,7 +10,7 @@ import pytest
 
 from tests.python.blocks import BLOCK, ROOT, text_of
 
-from .listed import GUIDES, require
+from .listed import GUIDES, require, write_entry_points
 
 
 # Some hosts take half a minute to import on a busy machine.
@@ -21,6 +21,8 @@ def test_the_code_of_a_guide_runs(module, tmp_path):
     script = tmp_path / "new.py"
     script.write_text("\n".join(BLOCK.findall(text_of(GUIDES[module]))), encoding="utf-8")
     provider = ROOT / "examples/local_provider.py"
+    write_entry_points(tmp_path / "site")
+    paths = [str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")]
     ran = subprocess.run(
         [sys.executable, str(provider), str(script), "272000"],
         cwd=tmp_path,
@@ -35,6 +37,8 @@ def test_the_code_of_a_guide_runs(module, tmp_path):
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             "CREWAI_DISABLE_TELEMETRY": "true",
             "CREWAI_TRACING_ENABLED": "false",
+            "HERMES_HOME": str(tmp_path / "hermes"),
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         },
     )
     assert ran.returncode == 0, ran.stderr
