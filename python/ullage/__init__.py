@@ -180,8 +180,22 @@ def _import_all() -> None:
 
     A child of a fork would wait for ever for a module that another thread was importing.
     """
-    for module in _PLACES:
-        import_module(f"ullage.{module}")
+    late: list[Any] = []
+    register = os.register_at_fork
+
+    def noted(**hooks: Any) -> None:
+        register(**hooks)
+        late.append(hooks.get("before"))
+
+    os.register_at_fork = noted
+    try:
+        for module in _PLACES:
+            import_module(f"ullage.{module}")
+    finally:
+        os.register_at_fork = register
+    # Hooks that are registered during a fork, as logging does, run after it, but not before.
+    for before in filter(None, late):
+        before()
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,5 +1,6 @@
 """A process that forks while its threads work, as gunicorn and data loaders do: the child goes on with all it has."""
 
+import contextlib
 import faulthandler
 import os
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 import ullage
 from ullage.valis import FolderBackend
 
+from . import store_places
 from .conversations import long_conversation, render
 from .lengths import first
 
@@ -26,6 +28,8 @@ pytestmark = [
 MOST_SECONDS = 20
 THREADS = 4
 FORKS = 500
+# Stores over obstore, which is refused in the child.
+WITHOUT_FORK = ("objects", "s3", "azure")
 
 
 def child(work):
@@ -52,6 +56,7 @@ def test_children_of_a_busy_process_use_its_engine_and_every_store(tmp_path):
         "memory": ullage.MemoryStore(),
         "files": ullage.FileStore(tmp_path / "files", keep=None),
         "of a session": ullage.FileStore(tmp_path / "sessions", session="one"),
+        **dict(shared_stores(tmp_path)),
     }
     recorder = ullage.Recorder()
     engines = [
@@ -110,6 +115,15 @@ def test_children_of_a_busy_process_use_its_engine_and_every_store(tmp_path):
     # Nothing of the children is in the parent's transcript, and nothing of the parent was lost.
     with ullage.Transcript(tmp_path / "log.jsonl") as again:
         assert "of the child" not in str(again.messages())
+
+
+def shared_stores(folder):
+    """A store at every place that this machine has."""
+    for name, make in store_places.EVERY.items():
+        if name in ("memory", "file", *WITHOUT_FORK):
+            continue
+        with contextlib.suppress(pytest.skip.Exception):
+            yield name, make(folder).open()
 
 
 # Vocabularies, expressions and weights are made when they are first needed: here, as the process forks.
@@ -200,3 +214,75 @@ def test_a_fork_during_an_import_leaves_the_child_no_half_made_module(project):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["sqlite", "redis", "postgres"])
+def test_a_child_uses_a_store_that_threads_of_its_parent_use(name, tmp_path):
+    store = store_places.EVERY[name](tmp_path).open()
+    stopped = threading.Event()
+
+    def use(who):
+        reference = f"{who}-0123456789abcdef"
+        store.put(who.encode(), reference=reference)
+        assert store.get(reference) == who.encode()
+
+    def load(number):
+        turn = 0
+        # Whoever writes to SQLite without a pause keeps all others out.
+        while not stopped.wait(0.005):
+            turn += 1
+            use(f"thread{number}x{turn}")
+
+    threads = [threading.Thread(target=load, args=(number,)) for number in range(THREADS)]
+    try:
+        for thread in threads:
+            thread.start()
+        codes = [child(lambda: use(f"child{os.getpid()}")) for _ in range(10)]
+    finally:
+        stopped.set()
+        for thread in threads:
+            thread.join()
+    assert codes == [0] * 10
+
+
+def test_a_child_of_a_process_that_used_obstore_is_refused_and_otherwise_it_works(tmp_path):
+    pytest.importorskip("obstore")
+    script = textwrap.dedent(
+        """
+        import os, signal, sys, ullage
+        from ullage.stores import ObjectStore
+        store = ObjectStore(f"file://{sys.argv[1]}")
+
+        def in_child(work):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                work()
+                os._exit(0)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+        def refused():
+            try:
+                store.get("a-0123456789abcdef")
+            except ullage.StoreError as error:
+                assert "fork before the first use" in str(error)
+                os._exit(0)
+            os._exit(1)
+
+        in_child(lambda: store.put(b"x", reference="a-0123456789abcdef"))
+        assert store.get("a-0123456789abcdef") == b"x"
+        in_child(refused)
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_first_fork_of_a_program_prints_nothing():
+    script = "import os, ullage\nif os.fork() == 0: os._exit(0)\nos.wait()"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

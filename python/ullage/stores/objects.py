@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,9 @@ _NONCE = 32
 
 # Tries to store a name while other workers create and remove it.
 _TRIES = 8
+
+# The process that has called obstore, whose threads are not in a child of a fork.
+_CALLED_IN: list[int] = []
 
 
 class ObjectStore(SharedStore):
@@ -73,7 +78,7 @@ class ObjectStore(SharedStore):
                 # One more try, as for the other stores.
                 "retry_config": {"max_retries": 1, "retry_timeout": timedelta(seconds=timeout / 2)},
             }
-        with self._attempt("open it"):
+        with super()._attempt("open it"):
             self._bucket: Bucket = from_url(url, **more)
 
     def close(self) -> None:  # noqa: D102 - the client has nothing to close
@@ -81,6 +86,18 @@ class ObjectStore(SharedStore):
 
     def _place(self) -> str:
         return self._url
+
+    @contextmanager
+    def _attempt(self, what: str) -> Iterator[None]:
+        if _CALLED_IN and _CALLED_IN[0] != os.getpid():
+            raise StoreError(
+                f"{self._url} cannot be used in this process: its parent used an ObjectStore before"
+                " the fork, and obstore does not survive that; fork before the first use, or start"
+                " the process with the method spawn or forkserver"
+            )
+        _CALLED_IN[:] = [os.getpid()]
+        with super()._attempt(what):
+            yield
 
     def _path(self, reference: str) -> str:
         return f"{self._folder}/artifacts/{reference}"

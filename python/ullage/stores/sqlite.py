@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ullage.stores.per_process import PerProcess
+from ullage.stores.per_process import ForkBarrier, PerProcess
 from ullage.stores.shared import TIMEOUT, Cell, SharedStore, text_of
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 # Connections that stay open between calls. SQLite allows one writer at a time anyway.
 _IDLE = 8
+
+# SQLite has locks for all its databases of a process.
+_BARRIER = ForkBarrier()
 
 # Bytes of a page of a new file. Outputs are long; at 100 MB this is twice as fast as 4,096.
 _PAGE = 32_768
@@ -74,9 +77,10 @@ class SQLiteStore(SharedStore):
         self._idle = PerProcess[queue.LifoQueue[sqlite3.Connection]](lambda: queue.LifoQueue(_IDLE))
 
     def close(self) -> None:  # noqa: D102 - the base says it
-        idle = self._idle.drop()
-        while idle is not None and not idle.empty():
-            idle.get_nowait().close()
+        with _BARRIER.call():
+            idle = self._idle.drop()
+            while idle is not None and not idle.empty():
+                idle.get_nowait().close()
 
     def _place(self) -> str:
         return str(self.path)
@@ -84,20 +88,21 @@ class SQLiteStore(SharedStore):
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """Yields a connection. Commits at its end, or rolls back after an exception."""
-        idle = self._idle.get()
-        try:
-            connection = idle.get_nowait()
-        except queue.Empty:
-            connection = self._connect()
-        try:
-            with connection:
-                yield connection
-            idle.put_nowait(connection)
-        except queue.Full:
-            connection.close()
-        except BaseException:
-            connection.close()
-            raise
+        with _BARRIER.call():
+            idle = self._idle.get()
+            try:
+                connection = idle.get_nowait()
+            except queue.Empty:
+                connection = self._connect()
+            try:
+                with connection:
+                    yield connection
+                idle.put_nowait(connection)
+            except queue.Full:
+                connection.close()
+            except BaseException:
+                connection.close()
+                raise
 
     def _connect(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
