@@ -94,12 +94,15 @@ lint: $(STAMPS)/extension $(STAMPS)/group-lint ## Check format, lints, types, wo
 	$(BIN)/shellcheck scripts/*.sh .ci/run
 
 .PHONY: bench
-bench: $(STAMPS)/wheel $(STAMPS)/group-bench $(STAMPS)/group-bench-hosts ## Measure the core, then the package
+bench: export ULLAGE_BENCH_RESULTS := $(CURDIR)/target/bench
+bench: $(STAMPS)/wheel $(STAMPS)/group-bench $(STAMPS)/group-bench-hosts ## Measure the core and the package, and write docs/benchmarks.md
 	@# The release profile takes the place of what `make build` has installed, which the next target installs again.
 	rm -f $(STAMPS)/extension
 	$(BIN)/maturin develop --release
 	cargo bench --bench core
+	rm -rf $(ULLAGE_BENCH_RESULTS)
 	set -e; for bench in $(BENCHES); do $(BIN)/python $$bench; done
+	$(BIN)/python scripts/benchmarks_page.py $(ULLAGE_BENCH_RESULTS)
 
 .PHONY: docs
 docs: $(STAMPS)/group-docs ## Build docs/ and the reference of the API as a site

@@ -24,6 +24,7 @@ from strands.middleware import InvokeModelContext
 from strands.models import Model
 from support.conversations import history
 from support.machine import described
+from support.results import record
 
 from ullage import ContextManager, Policy
 from ullage.strands import (
@@ -185,7 +186,8 @@ def windowless(messages: list[dict[str, Any]]) -> dict[str, float]:
 
 def main() -> None:
     """Prints a table for each length of history and each window."""
-    print(described(f"strands-agents {version('strands-agents')}"))
+    against = f"strands-agents {version('strands-agents')}"
+    print(described(against))
     for count in MESSAGES:
         messages = history(count)
         for window in (ROOMY, NARROW):
@@ -193,6 +195,17 @@ def main() -> None:
             if window == ROOMY:
                 measured |= windowless(messages)
             yardstick = next(iter(measured.values()))
+            window_text = "nothing due" if window == ROOMY else f"a window of {window}"
+            record(
+                "turn",
+                f"Strands, {count:,} messages, {window_text}; processor time of a model call",
+                ["before a model call", "time", "times Strands"],
+                [
+                    [name, f"{milliseconds:.2f} ms", f"{milliseconds / yardstick:.2f}"]
+                    for name, milliseconds in measured.items()
+                ],
+                against=against,
+            )
             print(f"\n{count:,} messages and {CALLS} more calls, a window of {window:,}")
             for name, milliseconds in measured.items():
                 times = milliseconds / yardstick

@@ -22,6 +22,7 @@ import tiktoken
 from support import corpus
 from support.machine import described
 from support.published import FOLDER, PATTERNS, tiktoken_encoding
+from support.results import record
 
 import ullage
 
@@ -150,11 +151,23 @@ def print_table(encoding: str) -> None:
     }
     print(f"\n{encoding}: MB/s of ullage, and times Python tiktoken; medians of {ROUNDS} processes")
     print(f"  {'class':18} {'MB':>5} {'fresh':>13} {'known':>13} {'again':>15} {'tiktoken':>10}")
+    parts = [part_of_mix(classes, sizes, medians) for classes in MIX.values()]
+    mix = f"mix of {len(MIX)}"
+    sizes[mix], medians[mix] = len(MIX), [sum(column) for column in zip(*parts, strict=True)]
     for name, row in medians.items():
         print_row(name, sizes[name], row)
-    parts = [part_of_mix(classes, sizes, medians) for classes in MIX.values()]
-    print_row(f"mix of {len(MIX)}", len(MIX), [sum(column) for column in zip(*parts, strict=True)])
     print(f"  the mix is {', '.join(MIX)}, in equal parts")
+    record(
+        "counting",
+        f"{encoding}: MB/s, and times tiktoken; the mix is {', '.join(MIX)}, in equal parts",
+        ["text", "fresh", "known", "again", "tiktoken"],
+        [
+            [name, *(f"{rate:.0f} ({times:.1f}x)" for rate, times in compared), f"{theirs:.1f}"]
+            for name, row in medians.items()
+            for compared, theirs in [rates(sizes[name], row)]
+        ],
+        against=f"tiktoken {tiktoken.__version__}",
+    )
 
 
 def part_of_mix(
@@ -166,13 +179,17 @@ def part_of_mix(
     return [sum(column) / size for column in columns]
 
 
-def print_row(name: str, size: float, row: list[float]) -> None:
+def rates(size: float, row: list[float]) -> tuple[list[tuple[float, float]], float]:
+    """Returns MB/s and times tiktoken for each cut, and the MB/s of tiktoken."""
     ours, theirs = row[: len(CUTS)], row[len(CUTS) :]
-    compared = "  ".join(
-        f"{size / seconds:6.0f} {their_seconds / seconds:4.1f}x"
-        for seconds, their_seconds in zip(ours, theirs, strict=True)
-    )
-    print(f"  {name:18} {size:5.2f}  {compared} {size / theirs[0]:9.1f}")
+    pairs = zip(ours, theirs, strict=True)
+    return [(size / seconds, other / seconds) for seconds, other in pairs], size / theirs[0]
+
+
+def print_row(name: str, size: float, row: list[float]) -> None:
+    compared, theirs = rates(size, row)
+    cells = "  ".join(f"{rate:6.0f} {times:4.1f}x" for rate, times in compared)
+    print(f"  {name:18} {size:5.2f}  {cells} {theirs:9.1f}")
 
 
 def print_first_count() -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from support import estimates
 from support.conversations import history
 from support.machine import RUNS, described, medians_ms
+from support.results import record
 
 import ullage
 
@@ -62,13 +63,24 @@ def rows(messages: list[dict[str, Any]]) -> dict[str, Callable[[], object]]:
 
 def main() -> None:
     """Prints a table for each length of history."""
-    print(described(f"strands-agents {version('strands-agents')}"))
+    against = f"strands-agents {version('strands-agents')}"
+    print(described(against))
     for count in MESSAGES:
         messages = history(count)
         size = sum(len(str(message)) for message in messages) / 1e6
         compared = rows(messages)
         measured = medians_ms(list(compared.values()))
         print(f"\n{len(messages):,} messages, {size:.1f} MB; medians of {RUNS} runs")
+        record(
+            "compaction",
+            f"Plans over {len(messages):,} messages of {size:.1f} MB",
+            ["plan", "time", "times Strands' estimate"],
+            [
+                [name, f"{milliseconds:.2f} ms", f"{milliseconds / measured[0]:.2f}"]
+                for name, milliseconds in zip(compared, measured, strict=True)
+            ],
+            against=against,
+        )
         for name, milliseconds in zip(compared, measured, strict=True):
             print(f"  {name:42} {milliseconds:8.2f} ms {milliseconds / measured[0]:6.2f} x Strands")
 

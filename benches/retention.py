@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 from support.machine import processor
+from support.results import record
 from support.sessions import session
 
 import ullage
@@ -66,7 +67,7 @@ def sessions(folder: str | None, half: str) -> tuple[str, list[replay.Session]]:
     return f"{MADE_UP} made-up sessions (set ULLAGE_SESSIONS to a folder of recorded ones)", made
 
 
-def retention(found: replay.Replay) -> None:
+def retention(found: replay.Replay, data: str) -> None:
     """A table for each context and budget: every measure, with its interval over sessions."""
     rows = {(row.context, row.share, row.policy): row for row in found.rows()}
     for context in CONTEXTS:
@@ -75,8 +76,13 @@ def retention(found: replay.Replay) -> None:
             cuts = next((row.cuts for row in cells if row is not None), 0)
             place = f"{context:,} to {share:.1%}, {cuts} cuts"
             print(f"{place:28}" + "".join(f"{name:>24}" for name in NAMES))
-            for name, says in MEASURES.items():
-                print(f"  {says:26}" + "".join(f"{cell(found, row, name):>24}" for row in cells))
+            table = [
+                [says, *(cell(found, row, name) for row in cells)]
+                for name, says in MEASURES.items()
+            ]
+            for says, *shares in table:
+                print(f"  {says:26}" + "".join(f"{share:>24}" for share in shares))
+            record("retention", f"{place}; {data}", ["kept", *NAMES], table)
 
 
 def cell(found: replay.Replay, row: replay.Row | None, name: str) -> str:
@@ -88,7 +94,7 @@ def cell(found: replay.Replay, row: replay.Row | None, name: str) -> str:
     return f"{share:.3f}" + ("" if interval is None else " [{:.2f}, {:.2f}]".format(*interval))
 
 
-def promises(found: replay.Replay) -> None:
+def promises(found: replay.Replay, data: str) -> None:
     """Prints the counts that must be 0, the share of budgets used, and the cost of sessions."""
     rows = [row for row in found.rows() if row.policy == POLICY]
     overshoot = max((row.overshoot for row in rows), default=0)
@@ -101,6 +107,12 @@ def promises(found: replay.Replay) -> None:
         compactions = sum(cost.compactions for cost in found.costs)
         print(f"cost at a high mark of {COST_AT:,}: {cost:.3f} of append-only", end="")
         print(f", {compactions} compactions")
+        record(
+            "cost",
+            f"A high mark of {COST_AT:,} tokens; {data}",
+            ["policy", "cost", "compactions"],
+            [["never compacting", "100 %", "0"], [POLICY, f"{cost:.1%}", str(compactions)]],
+        )
 
 
 def planning() -> None:
@@ -143,8 +155,8 @@ def main() -> None:
     )
     found = replay.replay(measured, sweep)
     print(f"{name}; shares that are kept, with 95 % intervals over sessions")
-    retention(found)
-    promises(found)
+    retention(found, name)
+    promises(found, name)
     planning()
 
 

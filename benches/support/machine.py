@@ -33,15 +33,16 @@ def processor() -> str:
     return named[0] if named else platform.machine()
 
 
-def medians_ms(actions: list[Callable[[], object]]) -> list[float]:
-    """Median wall time of each action in milliseconds.
+def medians_ms(actions: list[Callable[[], object]], runs: int = RUNS) -> list[float]:
+    """Median processor time of each action in milliseconds, of all its threads.
 
-    The actions take turns, so that a machine that slows down slows all of them down.
+    Other work on the machine does not count. The actions take turns, so that a machine that slows
+    down slows all of them down.
     """
     times: list[list[float]] = [[] for _ in actions]
-    for _ in range(RUNS):
+    for _ in range(runs):
         for action, taken in zip(actions, times, strict=True):
-            start = time.perf_counter()
+            start = time.process_time()
             action()
-            taken.append((time.perf_counter() - start) * 1_000)
+            taken.append((time.process_time() - start) * 1_000)
     return [statistics.median(taken) for taken in times]
