@@ -28,8 +28,8 @@ pytestmark = [
 MOST_SECONDS = 20
 THREADS = 4
 FORKS = 500
-# Stores over obstore, which is refused in the child.
-WITHOUT_FORK = ("objects", "s3", "azure")
+# Those over obstore are refused in the child.
+SHARED = ["sqlite", "redis", "postgres"]
 
 
 def child(work):
@@ -119,11 +119,9 @@ def test_children_of_a_busy_process_use_its_engine_and_every_store(tmp_path):
 
 def shared_stores(folder):
     """A store at every place that this machine has."""
-    for name, make in store_places.EVERY.items():
-        if name in ("memory", "file", *WITHOUT_FORK):
-            continue
+    for name in SHARED:
         with contextlib.suppress(pytest.skip.Exception):
-            yield name, make(folder).open()
+            yield name, store_places.EVERY[name](folder).open()
 
 
 # Vocabularies, expressions and weights are made when they are first needed: here, as the process forks.
@@ -216,7 +214,7 @@ def test_a_fork_during_an_import_leaves_the_child_no_half_made_module(project):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["sqlite", "redis", "postgres"])
+@pytest.mark.parametrize("name", SHARED)
 def test_a_child_uses_a_store_that_threads_of_its_parent_use(name, tmp_path):
     store = store_places.EVERY[name](tmp_path).open()
     stopped = threading.Event()
