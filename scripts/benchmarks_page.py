@@ -41,7 +41,8 @@ One history is made smaller. What is left is counted by o200k_base, the same for
 asked: where one would write a summary, the summary is there at once. headroom shortens single
 outputs, and those of this history have 2,000 characters each.""",
     "arrival": """\
-What is removed from one output before it enters the history, in percent of its tokens.""",
+What is removed from one output before it enters the history, in percent of its tokens. headroom
+runs offline here, without models of its own. Each rate is beside that of counting the text.""",
     "hosts": """\
 What the adapter adds to the host's own work before a model call.""",
     "retention": """\
@@ -122,7 +123,11 @@ def main() -> None:
     sys.path.insert(0, str(ROOT / "benches"))
     from support.machine import processor
 
-    PAGE.write_text(page(found, f"{processor()}, {os.cpu_count()} cores"), encoding="utf-8")
+    machine = f"{processor()}, {os.cpu_count()} cores"
+    if hasattr(os, "getloadavg"):
+        # On a busy machine all times are longer.
+        machine += f" at a load of {os.getloadavg()[1]:.0f}"
+    PAGE.write_text(page(found, machine), encoding="utf-8")
     print(f"{sum(map(len, found.values()))} tables in {PAGE.relative_to(ROOT)}")
 
 
