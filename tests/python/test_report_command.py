@@ -1,6 +1,7 @@
 """`ullage report`: its page, its exit codes and its errors."""
 
 import json
+import re
 from functools import partial
 from xml.etree import ElementTree as ET
 
@@ -28,11 +29,8 @@ def run(tmp_path, monkeypatch):
 
 def test_a_recorded_session_is_followed_with_a_policy(run, file, tmp_path):
     code, out, err = run(file, "--window", "9000")
-    assert (code, out.splitlines()[0], err) == (0, "report.html", "")
-    # What it saved and cost stands in the terminal too.
-    names = [line.partition(":")[0] for line in out.splitlines()[1:]]
-    assert {"requests", "without ullage", "tokens not sent", "cost of the input"} <= set(names)
-    assert "without ullage, request" in out.splitlines()[-1]
+    assert (code, err) == (0, "")
+    assert re.fullmatch(r"report.html\n\d+ requests: [\d,]+ new tokens \w+, .+\n", out)
     page = (tmp_path / "report.html").read_text()
     ET.fromstring(page)
     assert "window of 9,000 tokens" in page

@@ -78,7 +78,6 @@ def run(options: argparse.Namespace) -> int:
         0 if the page is written, 2 if it cannot be.
     """
     # The import is slow, and the other commands do not need it.
-    from ullage.page.session import session_figures
     from ullage.replay import follow
 
     if options.output != _STANDARD_OUTPUT:
@@ -90,7 +89,6 @@ def run(options: argparse.Namespace) -> int:
     if options.file != STANDARD_INPUT and is_recording(options.file):
         recorder = ullage.Recorder(options.file)
         with progress("pages"):
-            recorder = ullage.Recorder(options.file)
             page = recorder.html(store=store, folder=folder).encode()
     else:
         with progress("conversations"):
@@ -109,8 +107,7 @@ def run(options: argparse.Namespace) -> int:
     write_page(options.output, page, options)
     if not options.dry_run:
         say(str(Path(options.output)))
-    for name, value, unit in session_figures(recorder):
-        say(f"{name}: {value} {unit}")
+        say(str(_savings(recorder)))
     return unread.report(FINE, did=True)
 
 

@@ -47,23 +47,13 @@ def session_page(
         folder: The folder of the page, for links to the files of a ``FileStore``.
         beside: Other runs of the same session, drawn in place of what is computed as "without".
     """
-    line, money = _read(recorder, economics)
-    title = f"ullage: {recorder.name}" if recorder.name else "ullage: a session"
-    pieces = Pieces(recorder.store if store is None else store, folder)
-    return document(title, _body(recorder, line, money, pieces, beside))
-
-
-def session_figures(recorder: Recorder) -> list[tuple[str, str, str]]:
-    """Returns the figures at the top of a session's page: the name, the value and its unit."""
-    line, money = _read(recorder, None)
-    return list(_figures(recorder, line, money)) if line.steps else []
-
-
-def _read(recorder: Recorder, economics: Economics | None) -> tuple[Timeline, Money]:
     prices = economics or Economics.for_model(recorder.model or "")
     is_known = economics is None and recorder.model is not None and BUILT_IN.prices(recorder.model)
     unit = "at the given prices" if economics else "$" if is_known else _FACTORS
-    return Timeline.of(recorder.entries, prices), (unit, prices)
+    line = Timeline.of(recorder.entries, prices)
+    title = f"ullage: {recorder.name}" if recorder.name else "ullage: a session"
+    pieces = Pieces(recorder.store if store is None else store, folder)
+    return document(title, _body(recorder, line, (unit, prices), pieces, beside))
 
 
 def _body(
