@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # The line between the parts of a body; no test stores it.
 _EDGE = b"--the-edge-of-a-part-of-the-body"
 
-# What a request and an answer say of one connection.
+# Headers of a request and of an answer that concern one connection.
 _OF_CONNECTION = {"connection", "content-length", "date", "host", "transfer-encoding"}
 
 

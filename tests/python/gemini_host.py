@@ -30,7 +30,7 @@ def call(*names: str, **args: Any) -> types.Content:
 
 
 def reply(asked: types.FunctionCall, **response: Any) -> types.Content:
-    """What a user or a service answers to a call, later."""
+    """The later answer of a user or a service to a call."""
     part = types.FunctionResponse(id=asked.id, name=asked.name, response=response)
     return types.Content(role="user", parts=[types.Part(function_response=part)])
 
