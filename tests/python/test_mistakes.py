@@ -135,6 +135,15 @@ def test_a_retrieval_tool_refuses_what_is_not_a_store(store):
         ullage.RetrievalTool(store)
 
 
+def test_a_retrieval_tool_reads_a_store_that_cannot_be_written():
+    class ReadOnly:
+        def get(self, reference: str) -> bytes:
+            return b"the card was refused"
+
+    answer = ullage.RetrievalTool(ReadOnly()).call({"reference": "log-3f9a0b12c4d5e6f7"})
+    assert "the card was refused" in answer
+
+
 def test_a_result_in_place_of_the_name_of_its_tool_is_a_warning():
     engine = ullage.ContextManager()
     with pytest.warns(ullage.UllageWarning, match=r"give the name first: shrink\(name, result\)"):

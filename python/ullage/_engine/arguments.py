@@ -74,17 +74,18 @@ def require_callable(name: str, value: Any) -> None:
         raise _class_error(name, value)
 
 
-def require_store(store: Any) -> None:
-    """Refuses a value that is not a store.
+def require_store(store: Any, *methods: str) -> None:
+    """Refuses a value that is not a store with these methods.
 
     Raises:
         PolicyError: If it is any other value.
     """
     if isinstance(store, type):
         raise _class_error("store", store)
-    if not (hasattr(store, "put") and hasattr(store, "get")):
+    if not all(hasattr(store, method) for method in methods):
+        names = " and ".join(f"`{method}`" for method in methods)
         remedy = _remedy("store", store)
-        raise PolicyError(f"store: it is {type_of(store)}, which has no `put` and `get`{remedy}")
+        raise PolicyError(f"store: it is {type_of(store)}, which has no {names}{remedy}")
 
 
 def not_a_list(messages: Any, remedy: str = "give a list of messages") -> MessageError:
@@ -160,7 +161,7 @@ def policy_and_counter(
             remedy = _remedy(name, value)
             raise PolicyError(f"{name}: it is {type_of(value)}, not a {kind.__name__}{remedy}")
     if store is not None:
-        require_store(store)
+        require_store(store, "put", "get")
     require_callable("summarizer", summarizer)
     if model is not None:
         catalog = BUILT_IN if catalog is None else catalog

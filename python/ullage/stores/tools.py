@@ -98,7 +98,7 @@ class RetrievalTool:
 
     @suggesting
     def __init__(self, store: Store, *, name: str = "retrieve", limit: int = DEFAULT_LIMIT) -> None:
-        require_store(store)
+        require_store(store, "get")
         self.store = store
         self.name = name
         self.limit = limit
