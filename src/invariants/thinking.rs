@@ -57,16 +57,16 @@ fn begins_turn<T: Text>(message: &Message<T>) -> bool {
 /// calls.
 ///
 /// * Anthropic, also on Bedrock: "you can omit thinking and `redacted_thinking` blocks from prior assistant role turns"
-/// (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks>).
+///   (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks>).
 /// * Gemini: "only current turn is required; we don't validate on previous turns", and without function calls not even
-/// the current one (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+///   the current one (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 /// * OpenAI: "you don't need to include reasoning items" of earlier turns, and those that are included are "ignored and
-/// stripped" (<https://cookbook.openai.com/examples/responses_api/reasoning_items>). But an item with an id of its own
-/// is stored with its reasoning, and refused without it: see [`Tie::Reasoned`]. The AI SDK carries those ids.
+///   stripped" (<https://cookbook.openai.com/examples/responses_api/reasoning_items>). But an item with an id of its own
+///   is stored with its reasoning, and refused without it: see [`Tie::Reasoned`]. The AI SDK carries those ids.
 /// * Chat has no such ids. Its reasoning comes from the others: signed by Anthropic or Gemini, encrypted by OpenAI.
 /// * `DeepSeek` requires all reasoning beside calls, also of earlier turns, and answers 400 without it; "a plain
-/// assistant text turn does not require it" (<https://github.com/esengine/DeepSeek-Reasonix/pull/4022>). Its API exists
-/// in several formats.
+///   assistant text turn does not require it" (<https://github.com/esengine/DeepSeek-Reasonix/pull/4022>). Its API exists
+///   in several formats.
 ///
 /// O(parts).
 pub fn droppable<T: Text>(conversation: &Conversation<T>) -> Vec<(usize, usize)> {

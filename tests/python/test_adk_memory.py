@@ -59,7 +59,7 @@ def test_between_invocations_only_what_was_compacted_is_kept():
     plugin = small(WINDOW)
     model = gemini(investigation(30), window=WINDOW)
     ask(Host(agent(model, [fetch]), [plugin]), TASK)
-    (one,) = known(plugin).values()
+    ((one, _bytes),) = known(plugin).values()
     assert one._view._last is None
     state = one._view.state()
     assert 0 < len(state["messages"]) < 30

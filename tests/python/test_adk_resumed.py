@@ -142,7 +142,7 @@ def test_an_answer_that_failed_does_not_bring_an_older_decision_back():
     with pytest.raises(RuntimeError, match="503"):
         ask(host, "Go on.")
     before = asyncio.run(host.session()).state[KEY]
-    (known,) = plugin._requests._conversations._known._values.values()
+    ((known, _bytes),) = plugin._requests._conversations._known._values.values()
     assert before != written_view(known.dump()), "the decision was not stored with the answer"
     refused = model.sent[-1]
     ask(host, "Go on again.")

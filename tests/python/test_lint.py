@@ -66,7 +66,7 @@ def test_it_prints_what_a_provider_would_reject():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "not valid JSON"),
+        ("", "it is empty"),
         ("{", "not valid JSON"),
         ("3", "no list"),
         ("{}", "no list"),

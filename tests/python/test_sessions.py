@@ -187,7 +187,7 @@ def test_what_came_before_a_compaction_of_claude_code_is_read_too(tmp_path):
     ("name", "content", "says"),
     [
         ("a.json", b"{", "line 1"),
-        ("a.json", b"", "not valid JSON"),
+        ("a.json", b"", "it is empty"),
         ("a.jsonl", b'{"role": "user", "content": "x"}\n{', "jsonl:2: it is not valid JSON"),
         ("a.json", b'"text"', "a str"),
         ("a.json", b'{"model": "x"}', "no list of messages"),

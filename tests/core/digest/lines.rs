@@ -138,7 +138,10 @@ struct Kept {
 /// Splits a body into the mark of its headings and the text behind its first line. An account may stand in front.
 fn marked(body: &str) -> Option<(&str, &str)> {
     let (account, digest) = body.split_once("Lines from these messages. Only [")?;
-    assert!(account.is_empty() || account.starts_with("Summary of these messages, written without a model:\n"), "{account}");
+    assert!(
+        account.is_empty() || account.starts_with("Summary of these messages, written without a model:\n"),
+        "{account}"
+    );
     digest.split_once(" begins a heading:\n")
 }
 
