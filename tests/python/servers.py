@@ -124,6 +124,8 @@ def postgres_url() -> str:
         timeout=PATIENCE,
     )
     options = ["-h", "127.0.0.1", "-p", str(port), "-k", str(folder), "-c", "fsync=off"]
+    # All tests share the server, and some open a hundred connections.
+    options += ["-c", "max_connections=500"]
     url = f"postgresql://tester@127.0.0.1:{port}/postgres"
     command = [str(Path(initdb).with_name("postgres")), "-D", data, *options]
     started(command, lambda: psycopg.connect(url).close(), user)
