@@ -130,9 +130,9 @@ coverage: $(STAMPS)/extension $(STAMPS)/group-coverage ## Report which lines of 
 	rm -rf coverage $(STAMPS)/extension
 	mkdir coverage
 	$(BIN)/maturin develop
-	cargo test --test main
+	cargo test --test core
 	$(PYTEST) --cov=ullage --cov-report=lcov:coverage/python.lcov
-	$(BIN)/python scripts/coverage.py $(EXTENSION) $$(ls -t target/coverage/debug/deps/main-* | grep -v '\.d$$' | head -n 1)
+	$(BIN)/python scripts/coverage.py $(EXTENSION) $$(ls -t target/coverage/debug/deps/core-* | grep -v '\.d$$' | head -n 1)
 
 .PHONY: wheels
 wheels: $(STAMPS)/group-wheels ## Cross-compile the wheels of WHEEL_TARGETS with zig, check all, try those for this machine

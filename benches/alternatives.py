@@ -42,7 +42,7 @@ MESSAGES = 2_000
 # Some of these take seconds.
 RUNS = 5
 ROOMY = 100_000_000
-# What a compaction goes down to.
+# The tokens that a compaction leaves.
 BUDGET = 50_000
 # LangChain's count: characters / 4.
 ESTIMATE: Any = "approximate"
@@ -111,7 +111,7 @@ def agent_of(messages: list[dict[str, Any]], manager: Any) -> Agent:
 
 
 def reduced(messages: list[dict[str, Any]], make: Callable[[], Any]) -> list[Any]:
-    """What a manager of Strands leaves of a history that the model has refused."""
+    """Returns the history that a manager of Strands leaves after a refusal."""
     agent = agent_of(messages, make())
     agent.conversation_manager.reduce_context(agent)
     return [*agent.messages]

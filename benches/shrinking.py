@@ -27,7 +27,7 @@ REPEATED = 20
 
 
 def saved_by_headroom(text: str, encoding: Encoding) -> str:
-    """What headroom removes from an output in a history of one call, where it is installed."""
+    """Returns the share that headroom removes from an output, if it is installed."""
     if not peers.INSTALLED:
         return "-"
     call = {"id": "c", "type": "function", "function": {"name": "run", "arguments": "{}"}}

@@ -28,7 +28,7 @@ TOPICS = {
     "retention": "What is kept",
     "cost": "Cost with a prompt cache",
 }
-# What a reader must know to read a section.
+# The remarks that explain a section to its reader.
 NOTES = {
     "counting": """\
 Both libraries count the same strings and must agree on each. A *fresh* string is new to the

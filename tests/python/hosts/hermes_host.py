@@ -66,7 +66,7 @@ from ullage.hermes import CompactionEngine  # noqa: E402
 
 
 def sent(message: dict[str, Any]) -> dict[str, Any]:
-    """What a provider gets of a message."""
+    """Returns the part of a message that a provider gets."""
     calls = [(call["id"], call["function"]) for call in message.get("tool_calls") or ()]
     return {key: message.get(key) for key in ("role", "content", "tool_call_id")} | {"calls": calls}
 

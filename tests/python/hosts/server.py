@@ -56,7 +56,7 @@ class Server(local_provider.Provider):
         return self.script.raw
 
     def refusal(self, error: TooLongError) -> dict[str, Any]:
-        """What is said of a request that is too long."""
+        """Returns the error about a request that is too long."""
         return {"message": str(error), "code": "context_length_exceeded"}
 
     def refuse(self, status: int, error: dict[str, Any]) -> None:

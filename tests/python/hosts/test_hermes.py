@@ -156,7 +156,7 @@ def test_reported_usage_corrects_the_estimates_of_hermes():
     # The provider counts half as many.
     assert own.should_defer_preflight_to_real_usage(estimate + 500)
     assert not own.should_compress(estimate + 500)
-    # What the provider itself has counted is not corrected.
+    # A count by the provider itself is not corrected.
     own.update_from_response({"prompt_tokens": own.threshold_tokens + 1})
     assert own.should_compress(own.threshold_tokens + 1)
 
