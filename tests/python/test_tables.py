@@ -52,8 +52,11 @@ def table(tmp_path):
         nonlocal written
         written += 1
         text = content if isinstance(content, str) else json.dumps(content)
-        path.write_text(text, encoding="utf-8")
-        os.utime(path, ns=(written * 10**9, written * 10**9))
+        # At once, as those do who update such a table: a thread may read it meanwhile.
+        new = path.with_suffix(".new")
+        new.write_text(text, encoding="utf-8")
+        os.utime(new, ns=(written * 10**9, written * 10**9))
+        new.replace(path)
         return path
 
     return write
