@@ -265,8 +265,8 @@ def test_nothing_outside_of_the_folder_is_read_or_written(tmp_path):
     assert folder.ls() == ["/a.txt"]
     assert folder.grep("key") == []
     for path in ("../secret", "/../secret", "way-to-it", "way-out/secret", "a\0b"):
-        with pytest.raises(ullage.StoreError, match=r"leads out|holds a zero"):
+        with pytest.raises(ullage.StoreError, match=r"is outside|null character"):
             folder.read_file(path)
-        with pytest.raises(ullage.StoreError, match=r"leads out|holds a zero"):
+        with pytest.raises(ullage.StoreError, match=r"is outside|null character"):
             folder.write_file(path, "x")
     assert (tmp_path / "secret").read_text(encoding="utf-8") == "the key"

@@ -1,4 +1,4 @@
-"""Backends: anything with ``write_file``, and a folder."""
+"""Defines a backend, which is any object with ``write_file``, and a backend for a folder."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from ullage._engine.files import OWNER_ONLY, write_whole
 if TYPE_CHECKING:
     import os
 
-# A search needs a reference; only the line numbers of this one are read.
+# A search needs a reference. This one is never looked up.
 _NO_REFERENCE = "file-0000000000000000"
 _ALL = 2**62
 
 
 @runtime_checkable
 class FilesystemBackend(Protocol):
-    """Anything that writes files, plain or async.
+    """An object that writes files, with plain or async methods.
 
-    It raises where it could not, or returns False, or what has an ``error``. With a
-    ``read_file(path)`` that gives back what was written, histories of earlier processes are gone on
-    from.
+    If a file cannot be written, ``write_file`` raises an exception, returns False, or returns a
+    value with an ``error``. A backend may also have ``read_file(path)``, which returns the written
+    content. Then ullage can continue histories of earlier processes.
     """
 
     def write_file(self, path: str, content: str) -> Any:
-        """Writes a text under a path that begins with a slash."""
+        """Writes a text to a path that begins with a slash."""
         ...
 
 
 class FolderBackend:
-    """Files in a folder, which stands for the root that the agent's tools see.
+    """Stores files in a folder. The folder is the root directory for the agent's tools.
 
-    A file appears whole or not at all. Nothing outside of the folder is read or written.
+    A file appears only when it is complete. Nothing outside the folder is read or written.
 
     Args:
-        folder: The folder, made at the first write.
+        folder: The folder. It is created at the first write.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -46,47 +46,47 @@ class FolderBackend:
         """Writes ``content``.
 
         Raises:
-            StoreError: If the path leads out of the folder, or is the folder itself.
+            StoreError: If the path is outside the folder, or is the folder itself.
             OSError: If it cannot be written.
         """
         place = self._place(path)
         if place == self.folder.resolve():
-            raise StoreError(f"{path!r} is the folder itself; name a file in it")
-        # Lone surrogates are kept, and line ends as they are, so that what is read is the same.
+            raise StoreError(f"{path!r} is the folder itself; give the path of a file in it")
+        # Lone surrogates and line ends are kept, so that the content is the same when it is read.
         data = content.encode("utf-8", "surrogatepass")
-        # The names of what leaves a conversation come from it, so it is often there already.
+        # The name comes from the content, so the file often exists already.
         if not (place.is_file() and place.read_bytes() == data):
             place.parent.mkdir(parents=True, exist_ok=True)
             write_whole(place, data, permissions=OWNER_ONLY)
         return path
 
     def read_file(self, path: str) -> str:
-        """The text of a file.
+        """Returns the text of a file.
 
         Raises:
-            StoreError: If the path leads out of the folder.
+            StoreError: If the path is outside the folder.
             OSError: If it cannot be read.
         """
         return self._place(path).read_bytes().decode("utf-8", "surrogatepass")
 
     def ls(self, path: str = "/") -> list[str]:
-        """The paths of all files below a path, sorted; links that lead out of it are left out."""
+        """Returns the sorted paths of all files below a path, without links out of the folder."""
         root = self.folder.resolve()
         files = (file for file in self._place(path).rglob("*") if file.suffix != ".part")
         within = (f for f in files if f.is_file() and f.resolve().is_relative_to(root))
         return sorted(f"/{file.relative_to(root).as_posix()}" for file in within)
 
     def grep(self, pattern: str, path: str = "/") -> list[str]:
-        """Lines that match a regular expression, as ``path:number:line``.
+        """Returns the lines that match a regular expression, as ``path:number:line``.
 
-        Linear in the files, whatever the pattern. What is no text is passed over.
+        The time is linear in the size of the files, for every pattern. Binary files are skipped.
 
         Args:
-            pattern: A regular expression (Rust syntax: no look-around).
-            path: The folder or file to look in.
+            pattern: A regular expression in Rust's syntax, which has no look-around.
+            path: The folder or file to search.
 
         Raises:
-            StoreError: If the pattern cannot be used, or the path leads out of the folder.
+            StoreError: If the pattern is not valid, or the path is outside the folder.
             OSError: If a file cannot be read.
         """
         return [
@@ -96,23 +96,24 @@ class FolderBackend:
         ]
 
     def _readable(self, path: str) -> str:
-        """The text of a file, which may be the agent's, and no text."""
+        """Returns the text of a file. The agent may have written it, and it may be binary."""
         return self._place(path).read_bytes().decode("utf-8", "replace")
 
     def _place(self, path: str) -> Path:
         root = self.folder.resolve()
         if "\0" in path:
-            raise StoreError(f"{path!r} names no file: it holds a zero; leave it out")
+            raise StoreError(f"{path!r} contains a null character; remove it")
         place = (root / path.lstrip("/\\")).resolve()
         if not place.is_relative_to(root):
-            raise StoreError(f"{path} leads out of {root}")
+            raise StoreError(f"{path!r} is outside the folder {root}; use a path below it")
         return place
 
 
 def _matching(pattern: str, text: str) -> list[tuple[int, str]]:
-    """The lines that match, with their numbers.
+    """Returns the lines that match, with their numbers.
 
-    By the engine's own expressions: with those of Python a model's pattern could take for ever.
+    Uses the engine's regular expressions. With Python's, a pattern that a model wrote could take
+    exponential time.
     """
     report = _core.retrieve(
         _NO_REFERENCE,

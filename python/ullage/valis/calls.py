@@ -1,4 +1,4 @@
-"""Calls and results in a message, in the AI SDK's, OpenAI's and Anthropic's form."""
+"""Reads and replaces calls and results in messages of the AI SDK, OpenAI and Anthropic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _CALLS = frozenset({"tool-call", "tool_use"})
 _RESULTS = frozenset({"tool-result", "tool_result"})
-# The fields in which the AI SDK and Anthropic have the arguments of a call, and its outcome.
+# The fields for the arguments of a call, and for its outcome, in the AI SDK and Anthropic.
 _ARGUMENTS = ("args", "input")
 _OUTCOMES = ("output", "result", "content")
 _IDS = ("toolCallId", "tool_call_id", "tool_use_id", "id")
@@ -25,10 +25,10 @@ class CallPart:
     """A call of a tool.
 
     Attributes:
-        id: Its id; empty where there is none.
+        id: The id of the call, or an empty string.
         tool: The name of the tool.
-        arguments: The arguments; None where they cannot be read.
-        holder: The part or the item of ``tool_calls`` that the call is.
+        arguments: The arguments, or None if they cannot be read.
+        holder: The content part, or the item of ``tool_calls``, that the call was read from.
     """
 
     id: str
@@ -42,10 +42,10 @@ class ResultPart:
     """The outcome of a call.
 
     Attributes:
-        id: The id of the call; empty where there is none.
-        tool: The name of the tool where the result has it, else empty.
-        holder: The part or the message that the result is.
-        field: The key in it of the value that the tool returned.
+        id: The id of the call, or an empty string.
+        tool: The name of the tool, or an empty string if the result does not have it.
+        holder: The content part, or the message, that the result was read from.
+        field: The key in ``holder`` for the value that the tool returned.
     """
 
     id: str
@@ -60,13 +60,13 @@ class ResultPart:
 
 
 def calls_in(message: Any) -> list[CallPart]:
-    """The calls of a message, in order."""
+    """Returns the calls of a message, in order."""
     parts = [_call(part) for part in _listed(message, "content") if _is(part, _CALLS)]
     return [*parts, *map(_openai_call, _listed(message, "tool_calls"))]
 
 
 def results_in(message: Any) -> list[ResultPart]:
-    """The results in a message, in order."""
+    """Returns the results in a message, in order."""
     if not isinstance(message, dict):
         return []
     parts = [part for part in _listed(message, "content") if _is(part, _RESULTS)]
@@ -75,7 +75,10 @@ def results_in(message: Any) -> list[ResultPart]:
 
 
 def with_arguments(message: Any, arguments: Mapping[int, dict[str, Any]]) -> Any:
-    """The message with other arguments for some of its calls; itself where there are none."""
+    """Returns the message with new arguments for some calls, by the number of the call.
+
+    Returns the same object if there are no new arguments.
+    """
     if not arguments:
         return message
     calls = calls_in(message)
@@ -93,7 +96,7 @@ def _with_call(call: CallPart, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_holders(message: Any, new: Mapping[int, dict[str, Any]]) -> Any:
-    """The message with other calls and results, by the identities of the old ones."""
+    """Returns the message with new calls and results, by the identity of the old holders."""
     if not new or id(message) in new:
         return new.get(id(message), message)
     return message | {
@@ -148,11 +151,11 @@ def _tool(value: dict[str, Any]) -> str:
 
 
 class OutcomeFile(NamedTuple):
-    """An outcome as a file.
+    """The outcome of a call, as it is written to a file.
 
     Attributes:
         text: The content of the file.
-        suffix: The end of its name.
+        suffix: The end of the file's name: ``.txt`` or ``.json``.
     """
 
     text: str
@@ -160,9 +163,10 @@ class OutcomeFile(NamedTuple):
 
 
 def with_outcomes(message: Any, new: Callable[[ResultPart], OutcomeFile | str | None]) -> Any:
-    """The message with other outcomes of its results: a text, or the content of a file.
+    """Returns the message with new outcomes in its results.
 
-    The same object if ``new`` gives None for all results, or files that are not JSON.
+    ``new`` returns a text, the content of a file, or None to keep the outcome. If no outcome
+    changes, the same object is returned.
     """
     changed: dict[int, dict[str, Any]] = {}
     for result in results_in(message):
@@ -181,9 +185,9 @@ def with_outcomes(message: Any, new: Callable[[ResultPart], OutcomeFile | str | 
 
 
 def as_file(outcome: Any) -> OutcomeFile | None:
-    """An outcome as a file; None where it cannot be told in one, or is no text for a model.
+    """Returns the file for an outcome, or None if the outcome has no text or cannot be written.
 
-    A text is a text; what has more to it is JSON, so that it can be put back as it was.
+    A plain text becomes a text file. Any other outcome becomes JSON, so that it can be restored.
     """
     text = text_of(outcome)
     if text is None or _is_plain(outcome):
@@ -193,7 +197,7 @@ def as_file(outcome: Any) -> OutcomeFile | None:
 
 
 def text_of(outcome: Any) -> str | None:
-    """The text of an outcome; None where it holds anything else, such as a picture."""
+    """Returns the text of an outcome, or None if it has other content, such as a picture."""
     value = outcome["value"] if _has_value(outcome) else outcome
     if isinstance(value, str) or value is None:
         return value
@@ -221,7 +225,7 @@ def _with_text(result: ResultPart, text: str) -> dict[str, Any]:
 
 
 def _is_plain(outcome: Any) -> bool:
-    """True if it is a text and nothing else, so that another text may replace it."""
+    """True if the outcome is only a text, so that another text may replace it."""
     if _has_value(outcome):
         value = outcome["value"]
         return outcome in ({"type": kind, "value": value} for kind in ("text", "error-text"))
@@ -231,12 +235,12 @@ def _is_plain(outcome: Any) -> bool:
 
 
 def _has_value(outcome: Any) -> bool:
-    """True if it is an outcome in the AI SDK's newer form."""
+    """True if the outcome is in the newer form of the AI SDK."""
     return isinstance(outcome, dict) and "value" in outcome
 
 
 def _is_blocks(outcome: Any) -> bool:
-    """True if it is a list of parts, as in a message."""
+    """True if the outcome is a list of content parts, as in a message."""
     if not isinstance(outcome, list):
         return False
     return any(isinstance(part, dict) and isinstance(part.get("type"), str) for part in outcome)

@@ -1,4 +1,4 @@
-"""``Condenser``: a conversation with a summary in front of the newest messages."""
+"""``Condenser`` replaces the older messages of a conversation with a summary."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from ullage.valis.summaries import longest, summarize
 
 logger = Logger(__name__)
 
-# The part of a window that the newest messages take behind a summary.
+# The share of the window for the newest messages, which stay after the summary.
 _RECENT_SHARE = 0.2
-# The part that the first request may take behind it; a longer one becomes a file, too. As much is
-# for system messages that came later.
+# The share of the window for the first request. A longer request becomes a file with a preview.
+# Later system messages get the same share.
 _TASK_SHARE = 0.05
-# Tokens of a summary that is of any use: its frame, six headings and a line under each.
+# The tokens of the shortest useful summary: its frame, six headings and one line under each.
 _LEAST_SUMMARY = 240
-# Lines of a first request that are shown.
+# The number of lines in the preview of a long first request.
 _TASK_LINES = 10
-# Characters that a token of a preview is taken for: fewer than in any language but code.
+# The characters per token of a preview. Most languages have more, so a preview is never too long.
 _CHARACTERS = 2
 
 
 class Condensation(NamedTuple):
-    """The result of a condensing.
+    """The result of :meth:`Condenser.condense`.
 
     Attributes:
-        left: The messages that are left; None where they are better left alone.
+        left: The new messages, or None if the conversation should stay unchanged.
         files: The files that were written.
-        newest: How many of the messages at the end are the newest ones.
+        newest: The number of messages at the end that were not summarized.
     """
 
     left: list[Any] | None
@@ -50,20 +50,20 @@ class Condensation(NamedTuple):
 
 @dataclass
 class _Parts:
-    """A conversation in parts.
+    """The parts of a conversation.
 
     Attributes:
-        messages: All of it, as it can be read.
-        system: The system messages that it begins with.
-        summaries: The summaries in it.
-        older: What a summary is to stand for; the first request too, so that it is in it.
-        newest: The newest messages.
-        task: The first request, where it is among those that are removed.
-        notes: System messages from among what is removed that stay all the same.
-        shown_newest: The newest messages, with shorter results where they are too long.
-        shown_task: The first request, as a preview where it is long; or nothing.
-        files: What is to be written first.
-        tokens: What all that stays takes beside a summary.
+        messages: The whole conversation, in a form that the engine can read.
+        system: The system messages at the beginning.
+        summaries: The earlier summaries.
+        older: The messages that will be summarized. The first request is among them.
+        newest: The newest messages, which are kept.
+        task: The first request, if it is among the messages that will be removed.
+        notes: Later system messages that are kept although the messages around them are removed.
+        shown_newest: The newest messages. Long results may be shortened.
+        shown_task: The first request, or its preview if it is long. Empty if ``task`` is None.
+        files: The files that must be written before content is removed, by path.
+        tokens: The tokens of all kept messages, without the summary.
     """
 
     messages: list[Any]
@@ -80,17 +80,17 @@ class _Parts:
 
     @property
     def is_worth_it(self) -> bool:
-        """True if anything is removed but a summary and the first request."""
+        """True if other messages than a summary and the first request are removed."""
         return any(message is not self.task for message in self.older)
 
 
 def system_end(messages: list[Any]) -> int:
-    """Counts the system messages in front; a summary is none."""
+    """Returns the number of system messages at the beginning. A summary is not counted."""
     return next((n for n, message in enumerate(messages) if not _is_prompt(message)), len(messages))
 
 
 def waiting_from(messages: list[Any]) -> int:
-    """Returns the place of the first call whose result may still come; else the end."""
+    """Returns the index of the first call whose result may still come, or else the length."""
     if not messages:
         return 0
     calls = ullage.Conversation(messages, format_of(messages)).open_calls
@@ -98,14 +98,14 @@ def waiting_from(messages: list[Any]) -> int:
 
 
 class Condenser:
-    """Makes a conversation smaller that is above the threshold of summaries.
+    """Summarizes a conversation that is above the threshold for summaries.
 
     Args:
-        counter: What counts.
-        files: Where the history goes.
-        limit: The window of the model.
-        most: What is to be left, at the most.
-        lines: Lines of a preview.
+        counter: Counts tokens.
+        files: Stores the history.
+        limit: The window of the model, in tokens.
+        most: The largest size of the new conversation, in tokens.
+        lines: The number of lines in a preview.
     """
 
     def __init__(
@@ -116,18 +116,18 @@ class Condenser:
         self._limit, self._most, self._lines = limit, most, lines
 
     async def condense(self, messages: list[Any], agent: Any) -> Condensation:
-        """Returns the messages that stay, and the files that were written.
+        """Returns the new messages, and the files that were written.
 
-        The messages are left alone where nothing would be won and they are within the window: a
-        summary that does not bring them below the threshold would be made again on the next turn.
+        The conversation stays unchanged if it fits the window and a summary would not bring it
+        below the threshold. Otherwise a summary would be made again on each turn.
 
         Args:
             messages: The conversation.
-            agent: What makes summaries, or None.
+            agent: The host's agent that writes summaries, or None.
 
         Raises:
-            StoreError: If the conversation cannot be written; nothing has happened then.
-            BudgetError: If what must stay does not fit into the window.
+            StoreError: If the conversation cannot be written. Then nothing has changed.
+            BudgetError: If the messages that must stay do not fit the window.
             MessageError: If a message cannot be read.
         """
         before = self._tokens(messages)
@@ -175,10 +175,11 @@ class Condenser:
         return parts
 
     def _cut(self, messages: list[Any], begin: int, recent: int) -> _Parts:
-        """The conversation in parts: what is newest takes about ``recent`` tokens.
+        """Splits the conversation. The newest messages get about ``recent`` tokens.
 
-        At least the newest message stays, with the call that it answers and the results beside it.
-        A summary at the beginning is no system message: the next goes on from it.
+        At least the newest message stays. If it is a result, its call and the other results of that
+        message stay too. A summary at the beginning is not a system message, because the next
+        summary continues it.
         """
         end, room = len(messages), recent
         while end > begin:
@@ -187,12 +188,12 @@ class Condenser:
                 break
             end -= 1
         end = min(max(end, begin), max(begin, len(messages) - 1))
-        # After the results, if something is left there; else before their call.
+        # Cut after the results, if messages follow them. Otherwise cut before their call.
         conversation = ullage.Conversation(messages[begin:], format_of(messages))
         cuts = [begin + cut for cut in conversation.cut_points]
         later = (cut for cut in cuts if end <= cut < len(messages))
         end = next(later, None) or max(cut for cut in cuts if cut <= end)
-        # A summary is newer than what it stands for, and never among what stays as it is.
+        # Earlier summaries are always replaced by the new one, so they are never kept as messages.
         summaries = {n for n, m in enumerate(messages) if n >= begin and summary_note(m)}
         requests = (begin + place for place in conversation.requests if begin + place < end)
         task = next((messages[place] for place in requests if place not in summaries), None)
@@ -206,10 +207,10 @@ class Condenser:
         )
 
     def _notes(self, older: list[Any], newest: list[Any], most: int) -> tuple[list[Any], list[Any]]:
-        """The later system messages that stay, as many as fit, and the rest of the older ones.
+        """Returns the later system messages that fit and stay, and the other older messages.
 
-        A host may say the same in each turn: once is enough. What is too old goes into the summary,
-        as somebody's words; the engine leaves out none that are a prompt.
+        A host may add the same system message on each turn, so repeated ones are kept once. Those
+        that do not fit get the user's role, because the engine never summarizes a system message.
         """
         texts = {written(message) for message in newest if _is_prompt(message)}
         notes: list[Any] = []
@@ -228,7 +229,7 @@ class Condenser:
         return notes[::-1], rest[::-1]
 
     def _show_task(self, parts: _Parts, most: int) -> None:
-        """Shows the first request, or a preview of it where it is long."""
+        """Keeps the first request, or a preview if it is long."""
         if parts.task is None:
             return
         parts.shown_task = [parts.task]
@@ -241,7 +242,7 @@ class Condenser:
             parts.shown_task, parts.files = [with_text(parts.task, short)], {path: text}
 
     async def _with_summary(self, parts: _Parts, path: str, agent: Any) -> list[Any]:
-        """The summary, with the messages that stay in front of it and behind."""
+        """Returns the summary, with the messages before it and after it."""
         behind = [*parts.shown_task, *parts.notes, *parts.shown_newest]
         if not parts.is_worth_it:
             return [*parts.system, *parts.summaries, *behind]
@@ -258,7 +259,7 @@ class Condenser:
                 room=max(room, _LEAST_SUMMARY),
             )
         except ullage.MessageError:
-            # The engine counted from where the summary begins; here they are the caller's numbers.
+            # The error has indices in the summarized part. This call raises it with the caller's.
             self._counter.count_messages(parts.messages)
             raise
         pinned = [message for message in left_out if message is not parts.task]

@@ -1,4 +1,4 @@
-"""``ContextConfig`` and ``CompactionResult``."""
+"""Defines the settings, ``ContextConfig``, and the result of a step, ``CompactionResult``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from ullage._engine.arguments import require_number, require_share
 from ullage._engine.fixed_tokens import reserve_in
 
-# Valis' windows.
+# The windows in Valis' own configuration.
 _LIMITS = {
     "claude-sonnet-4-5-20250929": 200_000,
     "claude-opus-4-5-20251101": 200_000,
@@ -20,20 +20,21 @@ _LIMITS = {
 
 @dataclass
 class ContextConfig:
-    """When what happens.
+    """The thresholds and limits of :class:`ContextManagementMiddleware`.
 
     Args:
-        large_result_tokens: A tool result above this is written to a file as it arrives.
-        compaction_threshold: Share of the window from which on what calls wrote into files gives
-            way to pointers.
-        summarization_threshold: Share of the window from which on a summary is made.
-        model_context_limits: Windows by model; of others ullage knows many, and takes 128,000 for
-            the rest.
-        preview_lines: Lines of a large result that are shown.
-        summarization_model: What a host makes its summarization agent of; not read here.
-        response_reserve: Tokens kept free for the answer, at most half of the window: a summary is
-            made in time, and what is left is within the rest. If not given, what the threshold of
-            summaries leaves of a window: 5 %.
+        large_result_tokens: A tool result with more tokens is written to a file as it arrives.
+        compaction_threshold: If the conversation reaches this share of the window, pointers replace
+            the content that calls wrote to files.
+        summarization_threshold: If the conversation reaches this share of the window, the older
+            messages are summarized.
+        model_context_limits: The window of each model, in tokens. For other models, ullage's own
+            table is used, or 128,000 tokens if the model is unknown.
+        preview_lines: The number of lines in the preview of a large result.
+        summarization_model: Settings for the host's summarization agent. ullage does not read them.
+        response_reserve: The tokens kept free for the answer, at most half of the window. A
+            summarized conversation does not use them. By default, the threshold for summaries
+            keeps 5 % of the window free.
 
     Raises:
         PolicyError: If a setting is out of range.
@@ -56,11 +57,11 @@ class ContextConfig:
             require_number("response_reserve", self.response_reserve, least=0)
 
     def compacts_at(self, limit: int) -> int:
-        """Tokens from which on calls are compacted."""
+        """Returns the number of tokens at which pointers replace written content."""
         return int(limit * self.compaction_threshold)
 
     def summarizes_at(self, limit: int) -> int:
-        """Tokens from which on a summary is made, and the most that is left then."""
+        """Returns the tokens at which a summary is made, which the new messages do not exceed."""
         reserve = reserve_in(limit, self.response_reserve or 0)
         return min(int(limit * self.summarization_threshold), limit - reserve)
 
@@ -70,11 +71,11 @@ class CompactionResult:
     """The result of one step.
 
     Args:
-        original_tokens: Tokens before.
-        compacted_tokens: Tokens after.
+        original_tokens: The tokens before the step.
+        compacted_tokens: The tokens after the step.
         tokens_saved: The difference.
         strategy_used: "offload", "compact" or "summarize".
-        files_created: What was written.
+        files_created: The paths of the written files.
     """
 
     original_tokens: int
@@ -85,5 +86,5 @@ class CompactionResult:
 
     @classmethod
     def of(cls, before: int, after: int, strategy: str, files: list[str]) -> CompactionResult:
-        """The result of a step from so many tokens to so many."""
+        """Returns the result of a step, with the tokens before and after it."""
         return cls(before, after, before - after, strategy, files)

@@ -1,7 +1,7 @@
 """Stores removed content in files whose names come from their content.
 
-The same content has the same path in every process, so what stands in a conversation for it is the
-same text each time, and what is read back can be checked against its name.
+The same content has the same path in every process. So the text that replaces the content is the
+same each time, and a file that is read back can be checked against its name.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ logger = Logger(__name__)
 
 OUTPUTS, INPUTS, HISTORY = "/tool_outputs", "/tool_inputs", "/conversation_history"
 
-# Characters of a tool's name or an id that a file name keeps; others could make a path.
+# File names contain only safe characters of a tool's name or an id. Others could change the path.
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 40
-# As Valis has it; ids of one provider all begin alike, so the digest behind it tells them apart.
+# As in Valis. All ids of a provider begin in the same way, so the name needs the digest too.
 _SHOWN_OF_ID = 8
-# Hexadecimal digits: two of a hundred million contents collide once in two thousand times.
+# Hexadecimal digits. Among a hundred million contents, the chance of a collision is 1 in 2,000.
 _DIGEST = 16
-# Files of a folder that are written at a time: a disk flushes many together as fast as one.
+# Files that are written to a folder at the same time. A disk flushes many as fast as one.
 _WRITERS = 8
-# Characters of what was written that are remembered where the backend cannot be relied on to give
-# them back: the history of some dozen long sessions.
+# The written characters that are kept in memory if the backend may not be able to return them.
+# This is the history of about a dozen long sessions.
 _REMEMBERED = 64 * 1024 * 1024
 
 
 class Files:
-    """A backend, and what was written into it.
+    """Writes files to a backend, and remembers their content if the backend may not return it.
 
     Args:
-        backend: Where it goes.
+        backend: Writes the files.
     """
 
     def __init__(self, backend: FilesystemBackend) -> None:
@@ -60,7 +60,7 @@ class Files:
         self._lock = threading.Lock()
 
     def write(self, path: str, content: str) -> Steps[str]:
-        """Writes a file; a backend that has to be awaited is awaited.
+        """Writes a file. The backend's method may be async.
 
         Raises:
             StoreError: If it cannot be written.
@@ -79,10 +79,10 @@ class Files:
     def write_all(self, files: Mapping[str, str]) -> Steps[list[str]]:
         """Writes files and returns their paths.
 
-        A backend of the host's is called for one after the other; it may be made for one thread.
+        A backend of the host may not be thread-safe, so its files are written one after another.
 
         Raises:
-            StoreError: If one cannot be written.
+            StoreError: If a file cannot be written.
         """
         if isinstance(self.backend, FolderBackend) and len(files) > 1:
             return (yield from aside(self._write_together, files))
@@ -91,17 +91,17 @@ class Files:
         return list(files)
 
     def read(self, path: str) -> Steps[str | None]:
-        """Returns what was written under a path; None if nobody has it any more."""
+        """Returns the content that was written to a path, or None if it cannot be read."""
         if path in self._written or not self._can_read():
             return self._written.get(path)
         try:
             content = yield from _calling(self.backend.read_file, path)  # type: ignore[attr-defined]
-        except Exception as error:  # noqa: BLE001 - the host's code; without it less is known
+        except Exception as error:  # noqa: BLE001 - the host's code; the file counts as unreadable
             content = error
         return _checked(path, content)
 
     def read_all(self, paths: Iterable[str]) -> Steps[dict[str, str]]:
-        """Returns what could be read of these paths."""
+        """Returns the contents of the files that can be read, by path."""
         contents = {}
         for path in dict.fromkeys(paths):
             content = yield from self.read(path)
@@ -117,8 +117,8 @@ class Files:
         return callable(getattr(self.backend, "read_file", None))
 
     def _remember(self, path: str, content: str) -> None:
-        # A folder gives back what was written; another backend may cut it, or not read at all.
-        # Files for people are never asked back.
+        # A folder returns the written content. Another backend may cut it, or may not read at all.
+        # Markdown files are for people, and ullage never reads them.
         if isinstance(self.backend, FolderBackend) or path.endswith(".md"):
             return
         with self._lock:
@@ -129,13 +129,13 @@ class Files:
 
 
 def path_of(folder: str, name: str, identifier: str, content: str, suffix: str = ".txt") -> str:
-    """The path of a content: the name, what shows of an id, and a digest of the content."""
+    """Returns the path for a content: the name, the beginning of the id, and the digest."""
     parts = [_safe(name)[:_LONGEST_NAME], _safe(identifier)[:_SHOWN_OF_ID], digest_of(content)]
     return f"{folder}/{'_'.join(part for part in parts if part)}{suffix}"
 
 
 def is_path_in(folder: str, path: str) -> bool:
-    """True if the path is one of ours in a folder."""
+    """True if the path could be made by :func:`path_of` for this folder."""
     name, _, suffix = path.removeprefix(f"{folder}/").rpartition(".")
     is_ours = path.startswith(f"{folder}/") and suffix in {"txt", "json"}
     return is_ours and bool(name) and _UNSAFE.search(name) is None
@@ -151,7 +151,10 @@ def _safe(name: str) -> str:
 
 
 def _checked(path: str, content: Any) -> str | None:
-    """The content if it is that of the path: backends may cut, number the lines, or give others."""
+    """Returns the content if it belongs to the path, or else None.
+
+    A backend may cut the content, number its lines, or return something else.
+    """
     stem = path.rpartition("/")[2].partition(".")[0]
     if isinstance(content, str) and stem[-_DIGEST:] == digest_of(content):
         return content
@@ -161,7 +164,7 @@ def _checked(path: str, content: Any) -> str | None:
 
 
 def _problem_in(returned: Any) -> Any:
-    """Returns the problem that a backend reports instead of raising; or None."""
+    """Returns the problem that a backend reports in its return value, or None."""
     if returned is False:
         return "it returned False"
     is_dict = isinstance(returned, dict)
@@ -170,7 +173,10 @@ def _problem_in(returned: Any) -> Any:
 
 
 def _is_there(problem: Any) -> bool:
-    """True if a backend that never overwrites has the file: its name comes from its content."""
+    """True if the file exists and the backend does not overwrite it.
+
+    That is no failure, because the name comes from the content.
+    """
     return isinstance(problem, FileExistsError) or "already exists" in str(problem)
 
 
@@ -186,7 +192,7 @@ def _failed(backend: FilesystemBackend, path: str, content: str, problem: Any) -
 
 
 def _calling(function: Callable[..., Any], *arguments: str) -> Steps[Any]:
-    """Calls a method of a backend, in this thread or without holding up the loop."""
+    """Calls a method of a backend, in this thread or without blocking the event loop."""
     return (yield Step(partial(_call, function, *arguments), partial(acall, function, *arguments)))
 
 
@@ -194,7 +200,7 @@ def _call(function: Callable[..., Any], *arguments: str) -> Any:
     returned = function(*arguments)
     if not inspect.isawaitable(returned):
         return returned
-    # In a thread, where no loop runs.
+    # An async method runs in a thread of its own, because this thread may have a running loop.
     outcome, error = Call(lambda: returned, None).wait(None)
     if error is not None:
         raise error

@@ -1,9 +1,9 @@
-"""The conversation as it was, for people and programs, before a summary takes its place.
+"""Restores the whole conversation before a summary replaces it, for people and for programs.
 
-What stands in a conversation says where the rest is: a pointer names the file of what it stands
-for, a summary the history of all before it. So a history is whole also in another process, and
-however many conversations there were in between. What cannot be read back stays as it stands there,
-and names its file.
+Replaced content can be found from the conversation alone. A pointer names the file with the content
+that it replaces. A summary names the file with the history before it. So the whole history can be
+restored in another process too. If a file cannot be read, the pointer or summary stays in the
+history, and names the file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def paths_in(messages: list[Any]) -> list[str]:
-    """The files that are needed for the whole of these messages."""
+    """Returns the paths of all files that are needed to restore these messages."""
     paths: list[str] = []
     for message in messages:
         note = summary_note(message)
@@ -44,7 +44,7 @@ def paths_in(messages: list[Any]) -> list[str]:
 
 
 def histories(messages: list[Any], files: Mapping[str, str]) -> dict[str, str]:
-    """The messages as they were as JSON and as Markdown, by path; the JSON first.
+    """Returns the restored messages as JSON and as Markdown, by path. The JSON is first.
 
     Args:
         messages: The conversation.
@@ -54,18 +54,18 @@ def histories(messages: list[Any], files: Mapping[str, str]) -> dict[str, str]:
     values = plain(messages)
     as_json = json.dumps(values, indent=2, ensure_ascii=False)
     if not _is_unicode(as_json):
-        # Half a character, which only an escape can hold.
+        # Half of a surrogate pair can only be written as an escape.
         as_json = json.dumps(values, indent=2)
-    # The number in front sorts the histories of a conversation.
+    # The number of messages is in the name, so that the histories of a conversation are sorted.
     path = path_of(HISTORY, f"conversation_{len(messages):06}", "", as_json, ".json")
     return {path: as_json, path.removesuffix("json") + "md": _markdown(messages)}
 
 
 def _whole(messages: list[Any], files: Mapping[str, str]) -> list[Any]:
-    """The messages as they were, by what is in the files.
+    """Returns the messages as they were, restored from the files.
 
-    A message behind a summary that is in its history too is not there twice; one that the host
-    changed or put there is.
+    A message after a summary may also be in the history of the summary. Such a message is returned
+    once. A message that the host changed or added is kept.
     """
     out: list[Any] = []
     before = 0
@@ -74,7 +74,7 @@ def _whole(messages: list[Any], files: Mapping[str, str]) -> list[Any]:
         saved = _saved(note, files)
         if note is None or saved is None:
             continue
-        # The messages in front of it, such as the system messages, and the newest of that time.
+        # The messages before the summary, and the messages that were the newest at that time.
         end = index + 1 + note.behind
         around = [*messages[before:index], *messages[index + 1 : end]]
         restored = [_restore(other, files.get) for other in around]
@@ -84,7 +84,7 @@ def _whole(messages: list[Any], files: Mapping[str, str]) -> list[Any]:
 
 
 def _markdown(messages: list[Any]) -> str:
-    """The messages for people, every word of them."""
+    """Returns the full text of the messages, for people."""
     lines = ["# Conversation History\n"]
     for number, message in enumerate(messages, 1):
         lines += [f"## Message {number} ({role_of(message) or 'unknown'})\n", _text(message), "\n"]
@@ -93,7 +93,7 @@ def _markdown(messages: list[Any]) -> str:
 
 
 def _text(message: Any) -> str:
-    """All that a message says."""
+    """Returns the whole content of a message as text."""
     if not isinstance(message, dict):
         return str(message)
     content, calls = message.get("content"), message.get("tool_calls")
@@ -108,7 +108,7 @@ def _part_text(part: Any) -> str:
 
 
 def _saved(note: SummaryNote | None, files: Mapping[str, str]) -> list[Any] | None:
-    """The history that a summary stands for, if it can be read."""
+    """Returns the history that a summary replaced, or None if it cannot be read."""
     try:
         saved = None if note is None else json.loads(files.get(note.path, ""))
     except (ValueError, RecursionError):
@@ -117,7 +117,7 @@ def _saved(note: SummaryNote | None, files: Mapping[str, str]) -> list[Any] | No
 
 
 def _missing(messages: list[Any], saved: list[Any]) -> list[Any]:
-    """Those of the messages that are not among the saved ones, as often as they are there."""
+    """Returns the messages that are not among the saved ones. Equal messages are counted."""
     count = Counter(map(_key, saved))
     missing = []
     for message in messages:
@@ -130,7 +130,10 @@ def _missing(messages: list[Any], saved: list[Any]) -> list[Any]:
 
 
 def _restore(message: Any, read: Callable[[str], str | None]) -> Any:
-    """The message as it was before; itself where nothing of it became a file that can be read."""
+    """Returns the message with the content of its files.
+
+    Returns the same object if it has no file that can be read.
+    """
     arguments: dict[int, dict[str, Any]] = {}
     for number, call in enumerate(calls_in(message)):
         for name, value in (call.arguments or {}).items():
@@ -155,9 +158,9 @@ def _restore(message: Any, read: Callable[[str], str | None]) -> Any:
 
 
 def _key(message: Any) -> str:
-    """Returns the part of a message that is the same after it was put back.
+    """Returns a key that a message has both before it was saved and after it was restored.
 
-    Arguments that are a text may be spaced otherwise, and several texts are one then.
+    A restored message may have other spaces in its arguments, and one text instead of several.
     """
     message = readable(message)
     calls = enumerate(calls_in(message))

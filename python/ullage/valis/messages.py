@@ -1,4 +1,4 @@
-"""Messages as they are read and counted here, whatever a host wrote."""
+"""Reads the texts of messages, and writes any value as JSON."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, TypeGuard
 import ullage
 from ullage.stores import records
 
-# As deep as the engine takes a message, MAX_MESSAGE_DEPTH in src/wire.
+# The engine accepts the same depth: MAX_MESSAGE_DEPTH in src/wire.
 _DEEPEST = 272
 _JSON = json.JSONEncoder(sort_keys=True, allow_nan=False)
 
 
 def text_parts(message: Any) -> list[str]:
-    """The texts of a message's content."""
+    """Returns the texts in a message's content."""
     content = message.get("content") if isinstance(message, dict) else None
     parts = content if isinstance(content, list) else [content]
     texts = (part["text"] if is_text(part) else part for part in parts)
@@ -23,7 +23,7 @@ def text_parts(message: Any) -> list[str]:
 
 
 def with_text(message: Any, text: str) -> Any:
-    """The message with another text for all of its texts; what else is in it stays."""
+    """Returns the message with one new text instead of all its texts. Other content is kept."""
     content = message["content"]
     if not isinstance(content, list):
         return {**message, "content": text}
@@ -32,17 +32,17 @@ def with_text(message: Any, text: str) -> Any:
 
 
 def is_text(part: Any) -> TypeGuard[dict[str, Any]]:
-    """True if it is a part with a text."""
+    """True if the content part is a text."""
     return (
         isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
     )
 
 
 def written(value: Any) -> str:
-    """A value as JSON, the same for the same value; what JSON has no word for becomes a text.
+    """Returns a value as JSON with sorted keys. A value that JSON does not have becomes a string.
 
     Raises:
-        MessageError: If it is nested too deeply, or holds itself.
+        MessageError: If the value is nested too deeply, or contains itself.
     """
     try:
         return _JSON.encode(value)
@@ -51,14 +51,17 @@ def written(value: Any) -> str:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """The value in JSON's words: what has none becomes a text, and bytes what records make of them.
+    """Returns the value with JSON's types only. Other objects become strings.
+
+    Bytes are written as in :mod:`ullage.stores.records`.
 
     Raises:
-        MessageError: If it is nested too deeply, or holds itself.
+        MessageError: If the value is nested too deeply, or contains itself.
     """
     if depth > _DEEPEST:
         raise ullage.MessageError(
-            f"a message is nested deeper than {_DEEPEST} levels; give the value as a text"
+            f"a message has more than {_DEEPEST} nested levels, or contains itself; write the"
+            " inner value as a string"
         )
     if isinstance(value, dict):
         return {str(key): plain(inner, depth + 1) for key, inner in value.items()}

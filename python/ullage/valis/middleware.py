@@ -1,4 +1,4 @@
-"""``ContextManagementMiddleware``: Valis' face of the engine."""
+"""``ContextManagementMiddleware`` offers the engine through Valis' interface."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# The default folder for files, in the folder that the agent works in.
+# The default folder for files, below the agent's working directory.
 _FOLDER = ".valis"
-# Windows whose engines are kept; an agent has one for each of its models.
+# The number of windows whose engines are kept. An agent has one window for each of its models.
 _WINDOWS = 16
-# Results that are remembered: of a long-lived server's, those that a model may still ask for.
+# The number of results that are remembered, so that the memory of a long-lived server is limited.
 _REMEMBERED = 4_096
-# Valis' window of a model that nobody knows.
+# Valis' window for an unknown model.
 _UNKNOWN = 128_000
 
 
 @dataclass
 class _CompactionRequest:
-    """The settings of a host.
+    """The settings of one request.
 
     Attributes:
-        limit: The window of the model.
-        agent: Makes summaries, or None.
+        limit: The window of the model, in tokens.
+        agent: The host's agent that writes summaries, or None.
         view: The view of the conversation.
-        has_pointers: Whether pointers may take the place of what calls wrote.
-        tail: The calls at the end whose results may still come, and the results that came.
+        has_pointers: True if pointers may replace the content that calls wrote.
+        tail: The last calls, if some of their results may still come, with the results so far.
     """
 
     limit: int
@@ -60,25 +60,28 @@ class _CompactionRequest:
     tail: list[Any]
 
 
-# The request for which a view asks for a compaction.
+# The request for which the view is currently compacted.
 _request: contextvars.ContextVar[_CompactionRequest] = contextvars.ContextVar(
     "ullage_valis_request"
 )
 
 
 class ContextManagementMiddleware:
-    """Keeps an agent's conversation inside its window, step by step.
+    """Keeps an agent's conversation inside the window of its model, in three steps.
 
-    Large results become files as they arrive; at 85 % of the window what calls wrote becomes a
-    pointer; at 95 % a summary stands for all but the newest messages. Whatever leaves is in a file
-    first. The lists and messages of the host are never changed. A host may go on from what it is
-    given back, or hand over the full history each time. Threads may share one.
+    1. A large result is written to a file as it arrives, and a preview replaces it.
+    2. At 85 % of the window, pointers replace the content that calls wrote to files.
+    3. At 95 % of the window, a summary replaces all messages except the newest.
+
+    Content is written to a file before it is removed. The host's lists and messages are never
+    changed. On the next turn, a host may pass the returned messages or its full history. Several
+    threads may share one middleware.
 
     Args:
-        config: When what happens.
-        filesystem_backend: Anything with ``write_file(path, content)``, plain or async; a path or
-            None for a :class:`FolderBackend`, in the folder ``.valis`` if no other is named.
-        tokenizer: "cl100k_base", "o200k_base", or the id of a model, by whose tokens is counted.
+        config: The thresholds and limits.
+        filesystem_backend: An object with ``write_file(path, content)``, plain or async. A path
+            stands for a :class:`FolderBackend` in that folder, and None for one in ``.valis``.
+        tokenizer: The tokenizer for counts: "cl100k_base", "o200k_base", or the id of a model.
     """
 
     def __init__(
@@ -94,35 +97,37 @@ class ContextManagementMiddleware:
         )
         self.tokenizer = counter_for(tokenizer)
         self._files = Files(self.filesystem)
-        # By the window and its thresholds: what was compacted for one is of no use for another.
+        # By the window and its thresholds, because each of them needs its own compactions.
         self._engines: LruCache[ullage.ContextManager] = LruCache(_WINDOWS)
-        # The beginnings of conversations of which a summary did not help.
+        # The beginnings of conversations for which a summary did not help.
         self._fruitless: WeakKeyDictionary[ullage.View, tuple[int, str]] = WeakKeyDictionary()
-        # The calls of results that became files, so that a result that is read back is recognized.
+        # The first call of each result that became a file, to recognize a result that is read back.
         self._offloaded: LruCache[str] = LruCache(_REMEMBERED)
         self._compaction_history: deque[CompactionResult] = deque(maxlen=_REMEMBERED)
 
     @property
     def compaction_history(self) -> list[CompactionResult]:
-        """The compactions so far; of more than 4,096 the newest."""
+        """The newest 4,096 steps that saved tokens, oldest first."""
         return list(self._compaction_history)
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a text."""
+        """Returns the number of tokens in a text."""
         return self.tokenizer.count(text)
 
     def count_message_tokens(self, messages: list[dict[str, Any]]) -> int:
-        """Tokens of messages: texts, calls with their arguments, results, pictures, frames.
+        """Returns the tokens of messages: texts, calls, arguments, results, pictures and frames.
 
-        What was counted is remembered; a message that cannot be read counts as its JSON.
+        Counts are cached. A message that cannot be read is counted as its JSON.
         """
         return count_messages(self.tokenizer, messages)
 
     def get_context_limit(self, model: str) -> int:
-        """The window of a model: by the config, else by what ullage knows, else 128,000.
+        """Returns the window of a model, in tokens.
+
+        Uses the config, then ullage's table, then 128,000.
 
         Raises:
-            PolicyError: If the config's is no number of tokens.
+            PolicyError: If the window in the config is not a positive whole number.
         """
         limit = self.config.model_context_limits.get(model)
         if limit is not None:
@@ -132,7 +137,7 @@ class ContextManagementMiddleware:
         return _UNKNOWN if limits.source == "default" else limits.max_input
 
     def should_offload_result(self, result: str) -> bool:
-        """True if a result is to become a file. Stops counting once that is known."""
+        """True if a result is so large that it should be written to a file."""
         return not self.tokenizer.fits(_text(result), self.config.large_result_tokens)
 
     def offload_large_result(
@@ -141,7 +146,7 @@ class ContextManagementMiddleware:
         """Writes a result to a file. The same result has the same file and preview each time.
 
         Returns:
-            Its path, and the preview that takes its place.
+            The path of the file, and the preview that replaces the result.
 
         Raises:
             StoreError: If it cannot be written.
@@ -152,10 +157,10 @@ class ContextManagementMiddleware:
         return path, replacement(path, text, self.config.preview_lines)
 
     def process_tool_result(self, result: str, tool_name: str, tool_call_id: str) -> str:
-        """The result as it arrives: itself, or a preview where it is large.
+        """Returns the result, or a preview if the result is large.
 
-        What ``read_file`` gives back of an earlier result is not offloaded again, or nobody could
-        read it.
+        If ``read_file`` returns an earlier result, it is not replaced again. Otherwise the agent
+        could never read it.
 
         Raises:
             StoreError: If it cannot be written.
@@ -174,14 +179,14 @@ class ContextManagementMiddleware:
         return short
 
     def compact_messages(self, messages: list[dict[str, Any]], model: str) -> list[dict[str, Any]]:
-        """The messages with pointers for what calls wrote into files, from 85 % of the window on.
+        """Replaces the content that calls wrote to files with pointers, from 85 % of the window.
 
-        Only calls that are known to have succeeded give way. Below, and where nothing would be
-        saved, the same list.
+        Only calls that are known to have succeeded are changed. Returns the same list if the
+        conversation is smaller, or if pointers would save nothing.
 
         Raises:
-            StoreError: If what would be replaced cannot be written.
-            MessageError: If a message cannot be told in JSON.
+            StoreError: If the replaced content cannot be written.
+            MessageError: If a message cannot be written as JSON.
         """
         compaction = self._compaction(messages, self.get_context_limit(model))
         if compaction is None:
@@ -194,12 +199,12 @@ class ContextManagementMiddleware:
     async def summarize_conversation(
         self, messages: list[dict[str, Any]], model: str, summarization_agent: Any = None
     ) -> list[dict[str, Any]]:
-        """A summary in front of the newest messages, from 95 % of the window on.
+        """Replaces the older messages with a summary, from 95 % of the window.
 
-        The system messages, the first request and pinned messages stay; calls keep their results.
-        The whole conversation is on disk first, as JSON and as Markdown. Where the agent fails or
-        there is none, the summary is made without a model. Where a summary would not help and the
-        conversation is within the window, the same list.
+        The system messages, the first request and pinned messages stay, and calls keep their
+        results. First the whole conversation is written to files, as JSON and as Markdown. If the
+        agent fails, or if there is none, ullage writes the summary without a model. Returns the
+        same list if the conversation fits the window and a summary would not help.
 
         Args:
             messages: The conversation.
@@ -207,8 +212,8 @@ class ContextManagementMiddleware:
             summarization_agent: Has ``run({"messages": [...]}, stateless=True)``, plain or async.
 
         Raises:
-            StoreError: If the conversation cannot be written; nothing has happened then.
-            BudgetError: If what must stay does not fit.
+            StoreError: If the conversation cannot be written. Then nothing has changed.
+            BudgetError: If the messages that must stay do not fit the window.
             MessageError: If a message cannot be read.
         """
         return await self._managed(messages, model, summarization_agent, has_pointers=False)
@@ -216,21 +221,21 @@ class ContextManagementMiddleware:
     async def manage_context(
         self, messages: list[dict[str, Any]], model: str, summarization_agent: Any = None
     ) -> list[dict[str, Any]]:
-        """Does the steps that are due before a request: pointers above 85 %, a summary above 95 %.
+        """Makes the conversation fit before a request: pointers above 85 %, a summary above 95 %.
 
         Returns:
-            The same list where nothing is due, else a new one. A conversation that goes on begins
-            with what was given back for it before, so that it costs one summary, not one a turn.
+            The same list if it is small enough, or else a new list. On later turns, the new list
+            begins with the earlier result, so a summary is not made again on each turn.
 
         Raises:
-            StoreError: If what would leave cannot be written.
-            BudgetError: If what must stay does not fit.
+            StoreError: If removed content cannot be written.
+            BudgetError: If the messages that must stay do not fit the window.
             MessageError: If a message cannot be read.
         """
         return await self._managed(messages, model, summarization_agent, has_pointers=True)
 
     def get_compaction_stats(self) -> dict[str, Any]:
-        """Tokens saved, in all and by strategy, and how often."""
+        """Returns the saved tokens, in total and by strategy, and the number of steps."""
         by_strategy: dict[str, int] = {}
         history = self.compaction_history
         for done in history:
@@ -243,7 +248,7 @@ class ContextManagementMiddleware:
         }
 
     def get_system_prompt_segment(self) -> str:
-        """Tells the model about its context, and how to read content back."""
+        """Returns a part of the system prompt that tells the model how to read content back."""
         return SEGMENT
 
     async def _managed(
@@ -253,7 +258,7 @@ class ContextManagementMiddleware:
         try:
             return await self._shown(messages, limit, agent, has_pointers=has_pointers)
         except ullage.MessageError:
-            # A list that cannot be read stays as it is while nothing is due.
+            # A list that cannot be read is returned unchanged while it is small enough.
             if self.count_message_tokens(messages) < self.config.summarizes_at(limit):
                 return messages
             raise
@@ -261,7 +266,7 @@ class ContextManagementMiddleware:
     async def _shown(
         self, messages: list[Any], limit: int, agent: Any, *, has_pointers: bool
     ) -> list[Any]:
-        """Returns what the view of the conversation shows, compacted where that is due."""
+        """Returns the messages of the conversation's view, and compacts them if that is due."""
         shown = [readable(message) for message in messages]
         begin, end = system_end(shown), waiting_from(shown)
         shown, tail = shown[:end], shown[end:]
@@ -284,7 +289,7 @@ class ContextManagementMiddleware:
         return messages if is_same else left
 
     async def _compact(self, messages: list[Any], _tokens: int, _pins: list[int]) -> None:
-        """Compacts what a view shows, in place: pointers above 85 %, then a summary above 95 %."""
+        """Compacts a view's messages in place: pointers above 85 %, then a summary above 95 %."""
         request = _request.get()
         place = summary_place(messages)
         newest = 0 if place is None else len(messages) - place - 1
@@ -306,7 +311,10 @@ class ContextManagementMiddleware:
     def _compaction(
         self, messages: list[Any], limit: int
     ) -> tuple[list[Any], dict[str, str], CompactionResult] | None:
-        """The messages with pointers, what is to be written first, and what that saves."""
+        """Returns the messages with pointers, the files to write first, and the savings.
+
+        Returns None if the conversation is too small, or if pointers would save nothing.
+        """
         before = self.count_message_tokens(messages)
         if before < self.config.compacts_at(limit):
             return None
@@ -326,7 +334,7 @@ class ContextManagementMiddleware:
     async def _condense(
         self, messages: list[Any], request: _CompactionRequest
     ) -> Condensation | None:
-        """Returns the messages with a summary; None where it would not help."""
+        """Returns the messages with a summary, or None if a summary would not help."""
         limit, view = request.limit, request.view
         before, unhelped = self.count_message_tokens(messages), self._fruitless.get(view)
         if before <= limit and unhelped and unhelped == _beginning(messages, unhelped[0]):
@@ -346,7 +354,7 @@ class ContextManagementMiddleware:
         terms = (limit, self.config.compacts_at(limit), self.config.summarizes_at(limit))
         engine = self._engines.get(terms)
         if engine is None:
-            # The middleware says when a compaction is due.
+            # The middleware decides when a compaction is due, so the policy must not.
             policy = ullage.Policy.preset("valis").replace(
                 high=1.0, stages=["window"], levels=[{"recent": 0.0}]
             )
@@ -365,7 +373,7 @@ class ContextManagementMiddleware:
 
 
 def _beginning(messages: list[Any], count: int) -> tuple[int, str]:
-    """So many messages behind the system messages: how many they are, and their digest."""
+    """Returns the number and the digest of the first ``count`` messages after the system's."""
     listed = messages[system_end(messages) :][:count]
     return len(listed), digest_of(written(listed))
 

@@ -1,4 +1,4 @@
-"""The texts that the model reads: the message of a summary, and a segment of the system prompt."""
+"""Writes and reads the texts for the model: a summary's message, and a part of the prompt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ullage._engine.roles import SYSTEM_ROLES, is_system, role_of
 from ullage.valis.files import HISTORY, is_path_in
 from ullage.valis.messages import text_parts
 
-# The model reads here how to get back content that was removed.
+# A part of the system prompt that tells the model how to read removed content.
 SEGMENT = """
 ## Context Management
 
@@ -38,21 +38,21 @@ _INTRODUCTION = (
     "The following is a summary of the conversation so far. The full conversation \n"
     "has been saved to /conversation_history/ and can be searched with grep()."
 )
-# Characters of the line with the history of a summary, at the most.
+# The greatest length of the line that names the history of a summary.
 _LONGEST_PLACE = 400
-# The line with the history, around the path and the number of messages behind the summary that
-# are in it too.
+# The line that names the history. Between these texts are the path of the history, and the number
+# of messages after the summary that are also in the history.
 _SAVED = ("\n\n[Saved to ", ", with the next ", " messages]")
 
 
 @dataclass(frozen=True)
 class SummaryNote:
-    """The contents of a summary's message.
+    """The content of a summary's message.
 
     Attributes:
         summary: The summary.
-        path: The file of the history that it stands for; empty where it names none.
-        behind: How many messages behind the summary are in that file too.
+        path: The file with the history before the summary, or an empty string if it is unknown.
+        behind: The number of messages after the summary that are also in that file.
     """
 
     summary: str
@@ -60,7 +60,7 @@ class SummaryNote:
     behind: int = 0
 
     def message(self, role: str) -> dict[str, Any]:
-        """The message that the summary stands in."""
+        """Returns the message with the summary."""
         head, middle, tail = _SAVED
         place = f"{head}{self.path}{middle}{self.behind}{tail}"
         text = f"\n{_BEGIN}\n{_INTRODUCTION}\n\n{self.summary}{place}\n\n{_END}\n"
@@ -68,9 +68,9 @@ class SummaryNote:
 
 
 def summary_note(message: Any) -> SummaryNote | None:
-    """Reads the message of a summary; None if it is another message."""
+    """Returns the content of a summary's message, or None for another message."""
     texts = text_parts(message) if role_of(message) in _ROLES else []
-    # By hand, since an expression takes the square of the time for what only begins like one.
+    # Not a regular expression, which would take quadratic time for a text without an end.
     text, begin, end = texts[0].strip() if len(texts) == 1 else "", f"{_BEGIN}\n", f"\n\n{_END}"
     if not (text.startswith(begin) and text.endswith(end)):
         return None
@@ -96,10 +96,11 @@ def summary_first(messages: list[Any]) -> list[Any]:
 
 
 def summary_before(messages: list[Any], newest: int) -> list[Any]:
-    """Returns the messages with their summary directly before so many of the newest, for a view.
+    """Returns the messages with their summary directly before the ``newest`` last messages.
 
-    A view takes messages that stand between unchanged ones for what was removed there. In front of
-    the first request nothing was, so a summary there would serve every conversation.
+    This is the order for a view. A view assumes that a new message replaces the messages that were
+    removed at its place. No message was removed before the first request. So a summary there would
+    be used for every conversation.
     """
     place = summary_place(messages)
     if place is None:
@@ -110,20 +111,20 @@ def summary_before(messages: list[Any], newest: int) -> list[Any]:
 
 
 def summary_place(messages: list[Any]) -> int | None:
-    """Returns the place of the first summary; None if there is none."""
+    """Returns the index of the first summary, or None if there is none."""
     return next(
         (n for n, message in enumerate(messages) if summary_note(message) is not None), None
     )
 
 
 def role_in(messages: list[Any]) -> str:
-    """The role of a summary: Anthropic takes no system message in the list."""
+    """Returns the role for a summary. Anthropic accepts no system message in the list."""
     system = any(is_system(message) for message in messages)
     return "user" if not system and format_of(messages) == "anthropic" else "system"
 
 
 def format_of(messages: list[Any]) -> str:
-    """The wire format: the AI SDK's, as Valis has it, unless the messages are of another."""
+    """Returns the wire format of the messages, or Valis' own if it is ambiguous: the AI SDK's."""
     try:
         return ullage.detect_format(messages)
     except ullage.MessageError:

@@ -1,4 +1,4 @@
-"""Previews and pointers in place of large results, as they arrive and where room is short."""
+"""Replaces large results with previews and pointers, on arrival and when the window is full."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from ullage.valis.files import OUTPUTS, is_path_in, path_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Characters of a line that are shown, so that an output of one line is shortened too.
+# A longer line is cut, so that an output of a single line is shortened too.
 _LONGEST_LINE = 1_000
-# Characters of a preview in all, whatever the number of lines: ten of the longest.
+# The greatest number of characters in a preview: ten of the longest lines.
 LONGEST_PREVIEW = 10_000
-# The beginnings of file names for content that was in the conversation before it became a file.
+# File names begin in this way if the content was in the conversation before it became a file.
 LATE_RESULT, FIRST_REQUEST = "late", "first_request"
 _LATE = tuple(f"{OUTPUTS}/{name}_" for name in (LATE_RESULT, FIRST_REQUEST))
-# The tool for reading files, as the model is told.
+# The name of the tool for reading files, as the preview tells the model.
 READER = "read_file"
 # The beginning of a preview.
 OPENING = "[Large output saved to "
-# Characters of a path, at the most.
+# The greatest length of a path.
 _LONGEST_PATH = 200
 
 
 def replacement(path: str, text: str, lines: int, characters: int = LONGEST_PREVIEW) -> str:
-    """The preview of a text, with the path of its file and how to read it."""
+    """Returns the preview of a text, with the path of its file and how to read it."""
     all_lines = text.split("\n")
     shown = _preview_lines(all_lines[:lines], characters)
     more = len(all_lines) - len(shown)
-    # Fewer where the room is over before the lines are.
+    # The preview has fewer lines if the characters are used up.
     first = len(shown) if more and len(shown) < lines else lines
     preview = "\n".join([*shown, f"... ({more} more lines)"] if more else shown)
     return _frame(path, f"Preview (first {first} lines):\n{preview}\n\n")
 
 
 def pointer(path: str) -> str:
-    """The same without a preview."""
+    """Returns the text that replaces a preview: only the path, and how to read the file."""
     return _frame(path, "")
 
 
 def file_of(text: str) -> str | None:
-    """The path of the file that such a text stands for; None if it is another text."""
+    """Returns the path in a preview or pointer, or None for another text."""
     if not text.startswith(OPENING):
         return None
     path, end, _ = text[len(OPENING) :][:_LONGEST_PATH].partition("]\n\n")
@@ -51,7 +51,7 @@ def file_of(text: str) -> str | None:
 
 
 def late_file_of(text: str) -> str | None:
-    """The path if the text was shortened in the conversation, not as it arrived."""
+    """Returns the path if the text was shortened later, in the conversation. Otherwise None."""
     path = file_of(text)
     return path if path is not None and path.startswith(_LATE) else None
 
@@ -61,7 +61,7 @@ def _frame(path: str, preview: str) -> str:
 
 
 def _preview_lines(lines: list[str], characters: int) -> list[str]:
-    """As many of the lines as there is room for, each cut where it is long; at least one."""
+    """Returns the lines that fit, at least one. Long lines are cut."""
     shown: list[str] = []
     room = characters
     for line in lines:
@@ -78,17 +78,20 @@ def _cut(line: str, longest: int) -> str:
     return f"{line[:longest]}... ({more} more characters)" if more > 0 else line
 
 
-# Characters of a preview where room is short: some twenty lines of a terminal.
+# The characters of a preview when the window is full: about twenty lines of a terminal.
 _PREVIEW = 1_600
 
 
 def shorten_results(
     messages: list[Any], most: int, lines: int, tokens: Callable[[list[Any]], int]
 ) -> tuple[list[Any], dict[str, str]]:
-    """The messages within ``most`` tokens, or as near to it as results allow; and what to write.
+    """Shortens results until the messages have at most ``most`` tokens, if that is possible.
 
-    The longest results become files first, with a preview; then previews go. Messages in which
-    nothing changes are the same objects.
+    Previews replace the longest results first. If that is not enough, pointers replace previews.
+    Unchanged messages are the same objects.
+
+    Returns:
+        The messages, and the files that must be written, by path.
     """
     left = list(messages)
     files: dict[str, str] = {}

@@ -1,7 +1,7 @@
-"""Pointers, in place of what calls wrote into files.
+"""Replaces the content that calls wrote to files with pointers.
 
-A pointer says that something was written, so only calls that are known to have succeeded get one. A
-result that is pending, that reports a failure, or that says nothing about it leaves its call whole.
+A pointer says that the content was written. So a call gets a pointer only if its result shows that
+it succeeded. If the result is missing, unclear or reports a failure, the call is not changed.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# Keeps a text, and says under which path: the tool, the id of the call, the text, how it is named.
+# Keeps a text and returns its path. Takes the tool, the call's id, the text and the file's suffix.
 Keep: TypeAlias = Callable[[str, str, str, str], str]
 
 FILE_TOOLS = frozenset({"write_file", "edit_file"})
-# Characters of a text that are shown.
+# The characters of a text in a pointer.
 _PREVIEW = 100
-# A result of more characters gives way too: the outcome of a write is a word, or a diff.
+# A longer result is replaced too. The result of a write is usually one word or a diff.
 _LONG_RESULT = 500
 _WRITTEN = "[Content written to "
 _SEE = "[See "
 _DONE = "[File operation completed successfully. Use read_file() to view current content."
-# The words in front of the path at the end of a pointer.
+# The words before the path at the end of a pointer.
 _KEPT, _FULL = ("[As written", "[As it was"), (" Full result",)
-# Characters of that and the path, at the most.
+# The greatest length of these words and the path.
 _LONGEST_END = 200
 _TEXTS = ("content", "new_text", "old_text", "new_string", "old_string")
 
 
 def with_pointers(messages: list[Any], keep: Keep) -> list[Any]:
-    """The messages with pointers; those without such calls are the same objects.
+    """Returns the messages with pointers. Messages that do not change are the same objects.
 
-    Only what is known to have been written gives way. Whatever is replaced was kept first; where a
-    pointer would be longer, nothing is. Done twice it changes nothing more.
+    Only content of successful writes is replaced. The content is passed to ``keep`` first. A text
+    stays if its pointer would be longer. A second call with the result changes nothing.
     """
     calls, results = successful_writes(messages)
 
@@ -62,11 +62,11 @@ def with_pointers(messages: list[Any], keep: Keep) -> list[Any]:
 
 
 def successful_writes(messages: list[Any]) -> tuple[dict[int, dict[int, CallPart]], dict[int, str]]:
-    """The calls that wrote files, where their results say that they went well, and those results.
+    """Finds the calls that wrote files and succeeded, and their results.
 
     Returns:
-        The calls by the index of their message and their number in it, and the tools of the results
-        by the identity of the part or message that the result is.
+        The calls, by the index of their message and their number in it. The tools of the results,
+        by the identity of the part or message that the result was read from.
     """
     listed = [readable(message) for message in messages]
     try:
@@ -74,7 +74,7 @@ def successful_writes(messages: list[Any]) -> tuple[dict[int, dict[int, CallPart
     except ullage.MessageError as error:
         logger.debug("error=<%s> | the outcomes of calls cannot be read", error)
         return {}, {}
-    # A call may be answered twice, and one of the answers be the worse.
+    # A call may have two results, and one of them may report a failure.
     doubtful = {
         result.id
         for result in conversation.results
@@ -94,7 +94,7 @@ def successful_writes(messages: list[Any]) -> tuple[dict[int, dict[int, CallPart
 
 
 def pointer_path(text: str) -> str | None:
-    """The path under which is kept what a pointer stands for; None if the text is none."""
+    """Returns the path of the content that a pointer replaces, or None for another text."""
     if not text.startswith((_WRITTEN, _SEE, _DONE)) or not text.endswith("]"):
         return None
     label, _, path = text[-_LONGEST_END:-1].rpartition(": ")
@@ -110,7 +110,7 @@ def _short_arguments(call: CallPart, keep: Keep) -> dict[str, Any] | None:
         text = arguments.get(name)
         if not isinstance(text, str) or pointer_path(text) is not None:
             continue
-        # A pointer takes at least its words, the path twice and the preview.
+        # Without the kept path, which is added in the comparison.
         pointer = _pointer(name, path, "", text)
         if len(pointer) + _longest_path(call.tool) < len(text):
             changed[name] = _pointer(name, path, keep(call.tool, call.id, text, ".txt"), text)
@@ -125,7 +125,7 @@ def _pointer(name: str, path: str, kept: str, text: str) -> str:
 
 
 def _longest_path(tool: str) -> int:
-    """The characters of a path under which a text is kept, at the most."""
+    """Returns the greatest length of a path for a kept text."""
     return len("/tool_inputs/") + len(tool) + len("_20250101_000000_12345678_0123456789abcdef.txt")
 
 

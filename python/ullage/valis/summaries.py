@@ -1,4 +1,4 @@
-"""The summary of a conversation: by an agent of the host, or by the engine without a model."""
+"""Summarizes a conversation with an agent of the host, or with the engine and no model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import ullage
 from ullage._engine.clients import client_summarizer
 from ullage.summary import LINES
 
-# Valis' sections, and the engine's that stand in each where no model answers.
+# Valis' headings. Without a model, each has the lines of the engine's headings next to it.
 _SECTIONS = {
     "Session Intent": ("Requests",),
     "Progress So Far": ("Files written", "Tools used"),
@@ -17,26 +17,26 @@ _SECTIONS = {
     "Next Steps": ("Open",),
     "Important Details": ("Errors", "Files read"),
 }
-# The parts of a window that a summary may take, and the lines behind it.
+# A summary may take a tenth of the window, and the quoted lines after it a twentieth.
 _SUMMARY, _LINES_OF = 10, 20
-# Tokens of what stands around a summary: its frame, and where the history is.
+# The tokens around a summary: its frame, and the path of the history.
 _FRAME = 120
 _NOTHING = "Nothing was noted."
 _STATE = "The messages below are the newest."
 
 
 def longest(limit: int) -> int:
-    """The most that the message of a summary takes of a window."""
+    """Returns the greatest number of tokens that a summary's message may have in a window."""
     return limit // _SUMMARY + limit // _LINES_OF + _FRAME
 
 
 def policy_of(limit: int, room: int) -> ullage.Policy:
-    """The preset with the sizes of summaries for a window, and for the room of the message."""
+    """Returns the preset "valis" with sizes of summaries for a window and a free room."""
     preset = ullage.Policy.preset("valis")
     words = max(1, room - _FRAME)
     tokens = max(1, min(preset.summary_tokens, limit // _SUMMARY, words * 2 // 3))
     return preset.replace(
-        # No more than half of the window: an agent has a prompt of its own, too.
+        # At most half of the window, because the summarization agent has its own prompt too.
         summary_input=max(1, min(preset.summary_input, limit // 2)),
         summary_tokens=tokens,
         summary_lines=max(0, min(preset.summary_lines, limit // _LINES_OF, words - tokens)),
@@ -53,18 +53,18 @@ async def summarize(
     limit: int,
     room: int,
 ) -> tuple[str, list[Any]]:
-    """The summary of messages, and those of them that stay all the same, such as pins.
+    """Returns a summary of messages, and the messages that must stay, such as pinned ones.
 
     Args:
         messages: The messages.
         previous: The summary that the new one continues, or None.
-        agent: What makes summaries, or None.
+        agent: The host's agent that writes summaries, or None.
         form: The wire format.
-        counter: What counts.
-        limit: The window of the model.
-        room: The most that the message of the summary is to take.
+        counter: Counts tokens.
+        limit: The window of the model, in tokens.
+        room: The greatest number of tokens for the summary's message.
     """
-    # A pin of a session that was cut elsewhere may be a call without its result.
+    # Another program may have cut the session, so a pinned call may be without its result.
     repaired = ullage.repair(messages, form)
     engine = ullage.ContextManager(
         policy_of(limit, room),
@@ -74,13 +74,13 @@ async def summarize(
     )
     before = None if previous is None else ullage.Summary(*_parts(previous))
     summary = await engine.asummarize(repaired, previous=before)
-    # An account without a model leaves nothing out, so it needs no further lines.
+    # The engine's own summary leaves nothing out, so it needs no quoted lines after it.
     text = _in_sections(summary.text) if summary.by == "engine" else str(summary)
     return text, [repaired[place] for place in summary.left_out(range(len(repaired)))]
 
 
 def _summarizer_of(agent: Any) -> ullage.Summarizer:
-    """Asks an agent with ``run(input, stateless=True)``, plain or async."""
+    """Returns a summarizer that calls the agent's ``run(input, stateless=True)``."""
 
     def ask(request: ullage.SummaryRequest) -> Any:
         messages = [
@@ -93,7 +93,7 @@ def _summarizer_of(agent: Any) -> ullage.Summarizer:
 
 
 def _text(response: Any) -> str:
-    """The words of an answer: itself, or what it holds under one of the usual names."""
+    """Returns the text of an agent's answer, which may be in one of several usual fields."""
     for name in ("content", "text", "output", "response"):
         if isinstance(response, str):
             break
@@ -108,7 +108,7 @@ def _parts(summary: str) -> tuple[str, str]:
 
 
 def _in_sections(account: str) -> str:
-    """The engine's account under Valis' headings."""
+    """Returns the engine's summary under Valis' headings."""
     sections: dict[str, list[str]] = {}
     section: list[str] = []
     for line in account.splitlines():
