@@ -300,7 +300,7 @@ def test_an_engine_with_the_settings_goes_down_so_far_that_the_next_turns_pass(s
     ("text", "says"),
     [
         ("context: [", "agent.yaml"),
-        ("context: 3", "not a mapping"),
+        ("context: 3", "must be a mapping"),
         ("- 3", "not settings"),
         ("context: {max_mesages: 3}", "max_mesages"),
         ("context: {min_recent_messages: many}", "min_recent_messages"),
@@ -317,7 +317,7 @@ def test_settings_that_cannot_be_read_are_said(text, says, tmp_path):
         ContextSettings.load(file)
     with pytest.raises(ullage.PolicyError):
         ContextSettings.load(tmp_path / "missing.yaml")
-    with pytest.raises(ullage.PolicyError, match="give one"):
+    with pytest.raises(ullage.PolicyError, match="do not name a model"):
         ContextSettings().manager()
 
 

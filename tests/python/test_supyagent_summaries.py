@@ -273,7 +273,7 @@ def test_without_a_client_or_messages_there_is_no_summary():
         with pytest.raises(ValueError, match="No messages to summarize"):
             manager(llm=client).generate_summary(messages, up_to_idx=0)
         assert client.prompts == []
-    with pytest.raises(ullage.PolicyError, match="no chat"):
+    with pytest.raises(ullage.PolicyError, match="no method chat"):
         manager(llm=print).generate_summary(history(20))
 
 

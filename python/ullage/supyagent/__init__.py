@@ -1,6 +1,6 @@
-"""Supyagent's context management: the whole history stays, a request holds what fits.
+"""Supyagent's context management: the host keeps the whole history, and each request fits.
 
-``ContextManager`` and the functions beside it have Supyagent's names; change the import.
+The classes and functions have Supyagent's names, so a host only has to change its imports.
 """
 
 from ullage.supyagent.manager import ContextManager

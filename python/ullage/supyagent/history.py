@@ -1,4 +1,4 @@
-"""Supyagent's histories: lists of messages in OpenAI's format."""
+"""Functions for Supyagent's histories, which are lists of messages in OpenAI's format."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from ullage.supyagent.tokens import FORMAT
 def summary_end(messages: list[Any], begin: int, last: int, recent: int) -> int:
     """Returns the end of the messages that a summary from ``begin`` on may replace.
 
-    That is the message ``last`` at most, none of the ``recent`` ones, and no call without its
-    results. The end is ``begin`` or less if no message may be replaced.
+    A summary may replace messages up to ``last``. It may not replace the ``recent`` last messages
+    of the list, or a call without its results. If no message may be replaced, the returned end is
+    ``begin`` or less.
     """
     end = min(last + 1, len(messages) - recent)
     if end <= begin:
@@ -25,8 +26,8 @@ def summary_end(messages: list[Any], begin: int, last: int, recent: int) -> int:
 def with_other_system_messages(messages: list[Any], role: str, head: str = "") -> list[Any]:
     """Returns the messages, with another role for system messages after the beginning.
 
-    The same list if there are none. The engine never removes a system message, but Supyagent treats
-    those in the middle, where some hosts put dozens, like all other messages.
+    Returns the same list if there are none. The engine never removes a system message. But some
+    hosts put dozens of them in the middle, and Supyagent treats these like other messages.
     """
     system = [place for place, message in enumerate(messages) if is_system(message)]
     others = [place for number, place in enumerate(system) if place != number]
@@ -42,5 +43,5 @@ def with_other_system_messages(messages: list[Any], role: str, head: str = "") -
 
 
 def requests_in(messages: list[Any]) -> list[int]:
-    """Returns the places of the user's messages."""
+    """Returns the indices of the user's messages."""
     return [place for place, message in enumerate(messages) if role_of(message) == "user"]

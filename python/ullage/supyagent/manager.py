@@ -1,4 +1,4 @@
-"""``ContextManager``: Supyagent's face of the engine."""
+"""``ContextManager`` offers the engine through Supyagent's interface."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ullage.supyagent.summary import ContextSummary
 
 
-# Its settings that are numbers, as those of an agent's file are named too.
+# The numeric settings. An agent's file uses the same names.
 NUMBERS = (
     "max_messages_before_summary",
     "max_tokens_before_summary",
@@ -41,31 +41,32 @@ NUMBERS = (
 
 
 class ContextManager:
-    """Lets conversations go on for ever: all of a history stays, and a request holds what fits.
+    """Keeps the requests of a conversation within the window, however long its history becomes.
 
-    A request is the system prompt, the summary where there is one, and as many of the newest
-    messages as fit. Nothing in a list or message of the host is ever changed.
+    A request has the system prompt, the summary if there is one, and as many of the newest messages
+    as fit. The host's lists and messages are never changed.
 
     Args:
-        model: The id of the model; it chooses the window and how tokens are counted.
-        llm: What makes summaries: an object with ``chat(messages)``, plain or async, whose answer
-            has ``choices[0].message.content``.
-        summary_storage_path: The file that keeps the summary; read now, if it exists.
-        max_messages_before_summary: Messages since the last summary at which the next is due.
-        max_tokens_before_summary: Tokens of them at which it is due.
-        min_recent_messages: Messages at the end that are never summarized, and stay in every
-            request as they are as long as the rest suffices.
-        response_reserve: Tokens kept free for the answer; at most half of the window is.
-        policy: Further settings; if not given, ``Policy.preset("supyagent")``.
-        on_compaction: Called with the ``Report`` of each cut, see ``ullage.ContextManager``. A
-            summary is no cut; :attr:`summary` tells of it.
-        recorder: Records cuts and requests, for a report of the session.
+        model: The id of the model. It determines the window and the tokenizer.
+        llm: The client that writes summaries. It has ``chat(messages)``, plain or async, which
+            returns an answer with ``choices[0].message.content``.
+        summary_storage_path: The file for the summary. An existing file is read at once.
+        max_messages_before_summary: A summary is due after this many messages since the last one.
+        max_tokens_before_summary: A summary is due after this many tokens since the last one.
+        min_recent_messages: The number of messages at the end that are never summarized. They stay
+            unchanged in every request if removing older messages is enough.
+        response_reserve: The tokens kept free for the answer, at most half of the window.
+        policy: Further settings. The default is ``Policy.preset("supyagent")``.
+        on_compaction: Called with the ``Report`` when messages are left out of a request, see
+            ``ullage.ContextManager``. It is not called for a summary; see :attr:`summary`.
+        recorder: Records requests and what they left out, for a report of the session.
 
     Raises:
-        PolicyError: If an argument is not what it should be.
+        PolicyError: If an argument is not valid.
 
     Attributes:
-        context_limit: The most that a request may take; that of the model, unless it is set.
+        context_limit: The greatest number of tokens in a request. The default is the model's
+            window.
     """
 
     def __init__(  # noqa: PLR0917 - the order is Supyagent's
@@ -93,7 +94,7 @@ class ContextManager:
         self.response_reserve = response_reserve
         for name in NUMBERS:
             require_number(name, getattr(self, name), least=0)
-        # A setting of the document's YAML; upstream's chat reads it, not its manager.
+        # A setting in Supyagent's YAML file. In Supyagent, the chat reads it and not the manager.
         self.auto_summarize = True
         self._counter = counter_of(model)
         self._on_compaction = on_compaction
@@ -104,7 +105,7 @@ class ContextManager:
 
     @property
     def summary(self) -> ContextSummary | None:
-        """The summary that was made last, if there is one, whichever conversation it is about."""
+        """The newest summary, or None. It may be about another conversation."""
         return self._store.summary
 
     def build_messages_for_llm(
@@ -113,26 +114,28 @@ class ContextManager:
         all_messages: list[dict[str, Any]],
         tools: list[dict[str, Any]] | None = None,
     ) -> list[dict[str, Any]]:
-        """The messages of the next request: within the window, and valid for the provider.
+        """Returns the messages of the next request, which fit the window and are valid.
 
-        They count at most ``context_limit`` less the reserve and the tools, by
-        :func:`count_messages_tokens`. Costs what is new, and one pass over the rest.
+        They have at most ``context_limit`` tokens without the reserve and the tools, as counted by
+        :func:`count_messages_tokens`. The cost is one pass over the list, and a full reading of the
+        new messages.
 
         Args:
             system_prompt: The system prompt.
             all_messages: The whole conversation, in OpenAI's format.
-            tools: The tool definitions that go with the request.
+            tools: The tool definitions of the request.
 
         Returns:
-            A new list. Messages that are not shortened are the very same objects.
+            A new list. Messages that are not shortened are the same objects.
 
         Raises:
-            BudgetError: If what must stay does not fit: the system prompt, the tools, the first
-                and the last request, and the newest call with the beginning of its results.
+            BudgetError: If the content that must stay does not fit: the system prompt, the tools,
+                the first and the last request, and the newest call with the beginning of its
+                results.
             MessageError: If a message cannot be read.
         """
         if self._recorder is not None:
-            # The engine knows the room of a request, and not the window.
+            # The engine knows the budget of a request, but not the window.
             self._recorder.attach(
                 counter=self._counter,
                 format=FORMAT,
@@ -147,7 +150,7 @@ class ContextManager:
         while True:
             view = self._requests.messages(summary, messages, room, self.min_recent_messages)
             request = [system, *view]
-            # An estimate of all messages may be more than the sum of the estimates of its parts.
+            # The estimate for all messages may be larger than the sum of the parts' estimates.
             over = count_messages_tokens(request, self.model) - most
             if over <= 0:
                 break
@@ -157,15 +160,15 @@ class ContextManager:
         return request
 
     def should_summarize(self, all_messages: list[dict[str, Any]]) -> bool:
-        """True if a summary is due: by the number of messages since the last, or their tokens.
+        """True if a summary is due, by the messages or the tokens since the last summary.
 
-        Never below ``min_recent_messages`` + 4 messages, nor where ``auto_summarize`` is False.
-        Counts only what is new.
+        Always False below ``min_recent_messages`` + 4 messages, and if ``auto_summarize`` is False.
+        Counts only the new messages.
         """
         return self.auto_summarize and self._triggers.is_due(*self._read(all_messages))
 
     def get_trigger_status(self, all_messages: list[dict[str, Any]]) -> dict[str, Any]:
-        """Returns how near the next summary is, both ways; percents are at most 100."""
+        """Returns how far both thresholds of the next summary are reached, in percent up to 100."""
         status = self._triggers.status(*self._read(all_messages))
         return status | {"will_trigger": self.auto_summarize and status["will_trigger"]}
 
@@ -174,7 +177,7 @@ class ContextManager:
         all_messages: list[dict[str, Any]],
         tools: list[dict[str, Any]] | None = None,
     ) -> ContextStatus:
-        """Returns data for ``/context``, by ``render()``, and ``/tokens``, by ``tokens_line()``."""
+        """Returns the status. It has ``render()`` for ``/context`` and ``tokens_line()``."""
         messages, summary = self._read(all_messages)
         tool_tokens = count_tools_tokens(tools, self.model)
         room = self._room(tool_tokens)
@@ -192,32 +195,32 @@ class ContextManager:
     def generate_summary(
         self, all_messages: list[dict[str, Any]], up_to_idx: int | None = None
     ) -> ContextSummary:
-        """Summarizes what is older than the recent messages, whether it is due or not.
+        """Summarizes the messages before the recent ones, even if no summary is due.
 
-        The model is shown the last summary and what came since, the newest of it whole. The cut is
-        moved back where it would part a call from its results. The summary is on disk before it
-        takes effect; after an error all is as it was.
+        The model reads the last summary and the messages after it. If they are too long, the newest
+        stay whole. A call and its results are never separated; the summary then ends earlier. The
+        summary is written to its file before it is used. After an error, nothing has changed.
 
         Args:
             all_messages: The whole conversation.
-            up_to_idx: The last message to summarize; if not given, the last before the
-                ``min_recent_messages``.
+            up_to_idx: The index of the last message to summarize. By default, all messages before
+                the ``min_recent_messages`` are summarized.
 
         Returns:
-            The summary; the one that there is, if nothing came since.
+            The new summary, or the existing one if there are no new messages.
 
         Raises:
-            ValueError: If there is no ``llm``, or nothing to summarize.
+            ValueError: If there is no ``llm``, or no message to summarize.
             PolicyError: If the ``llm`` has no ``chat``.
             SummaryError: If the model gave no summary.
-            StoreError: If it cannot be written.
+            StoreError: If the summary cannot be written.
         """
         return run(self._turns.alone(self._summary(self._summarizer(), all_messages, up_to_idx)))
 
     async def agenerate_summary(
         self, all_messages: list[dict[str, Any]], up_to_idx: int | None = None
     ) -> ContextSummary:
-        """:meth:`generate_summary` without holding up the event loop, for an async ``chat`` too."""
+        """Does the same as :meth:`generate_summary` without blocking. ``chat`` may be async."""
         summary = self._summary(self._summarizer(), all_messages, up_to_idx)
         return await arun(self._turns.alone(summary))
 
@@ -255,7 +258,10 @@ class ContextManager:
         if not self.llm:
             raise ValueError("LLM client required for summarization")
         if not callable(getattr(self.llm, "chat", None)):
-            raise ullage.PolicyError(f"llm: a {type(self.llm).__name__} has no chat(messages)")
+            raise ullage.PolicyError(
+                f"llm: a {type(self.llm).__name__} has no method chat(messages); give an object"
+                " that has one"
+            )
         return ClientSummarizer(self._requests.policy, self._counter, self.llm, self.context_limit)
 
     def _compacted(self, report: ullage.Report) -> object:
@@ -264,5 +270,5 @@ class ContextManager:
         return None if self._on_compaction is None else self._on_compaction(report)
 
     def _room(self, beside: int) -> int:
-        """Tokens that a request may take beside so many."""
+        """Returns the tokens that are left in a request with ``beside`` other tokens."""
         return self.context_limit - reserve_in(self.context_limit, self.response_reserve) - beside

@@ -1,6 +1,6 @@
-"""``RequestBuilder``: the messages of a request, by a view of the history.
+"""``RequestBuilder`` makes the messages of a request with a view of the history.
 
-Where even the newest messages do not fit, single messages are shortened in Supyagent's order.
+If even the newest messages do not fit, single messages are shortened in Supyagent's order.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# The part of the room that a summary may take; a longer one is shortened.
+# The share of the budget that a summary may take. A longer summary is shortened.
 _SUMMARY_SHARE = 0.3
 # This text replaces a picture.
 _PICTURE = {"type": "text", "text": "[image removed]"}
 _PICTURES = frozenset({"image_url", "image", "input_image"})
-# Of more than 2,000 characters the first 1,000 and the last 500.
+# Keeps the first 1,000 and the last 500 characters of a text with more than 2,000.
 _COMPRESSOR = "supyagent"
-# Tokens of a result that stay when nothing else can be removed.
+# The tokens that are kept of a result when nothing else can be removed.
 _LEAST_RESULT = 64
 
 
@@ -38,8 +38,8 @@ class RequestBuilder:
     """Makes the messages of requests.
 
     Args:
-        policy: The settings; of the stages only the window runs, and the digest if it is there. If
-            not given, ``Policy.preset("supyagent")``.
+        policy: The settings. Only the stages ``window`` and ``digest`` are used. The default is
+            ``Policy.preset("supyagent")``.
         counter: Counts tokens.
         on_compaction: Called with the report of each compaction.
     """
@@ -50,13 +50,13 @@ class RequestBuilder:
         self.policy = ullage.Policy.preset("supyagent") if policy is None else policy
         self._counter = counter
         self._on_compaction = on_compaction
-        # By the number of recent messages that each keeps; 0 keeps only what must stay.
+        # By the number of recent messages that each view keeps. 0 keeps only what must stay.
         self._views: dict[int, ullage.View] = {}
 
     def head(
         self, summary: ContextSummary | None, messages: list[Any], room: int
     ) -> tuple[list[Any], list[Any]]:
-        """Returns the summary with the older messages that stay, and the messages since."""
+        """Returns the summary with the older messages that stay, and the messages after it."""
         if summary is None:
             return [], messages
         end = summary.last_message_idx + 1
@@ -72,27 +72,28 @@ class RequestBuilder:
         """Returns the messages that follow the system prompt.
 
         Raises:
-            BudgetError: If what must stay does not fit.
+            BudgetError: If the content that must stay does not fit.
             MessageError: If a message cannot be read.
         """
         head, since = self.head(summary, messages, room)
         listed = [*head, *since]
-        # The engine cannot name the messages that take too much of a room of nothing.
+        # The budget must be positive, so that the error can name the largest messages.
         budget = max(1, room)
         try:
             return self._fit(listed, min(len(head), 1), budget, recent)
         except ullage.BudgetError as error:
             places = {id(message): place for place, message in enumerate(messages)}
-            # A result that was added by a repair has no place.
+            # A result that was added by a repair has no index.
             known = [places.get(id(listed[n])) for n in error.messages if n < len(listed)]
             error.messages = [place for place in known if place is not None]
             raise
 
     def _fit(self, listed: list[Any], begin: int, budget: int, recent: int) -> list[Any]:
-        """Returns what fits, with the messages from ``begin`` on shortened where they must be.
+        """Returns the messages that fit. Messages from ``begin`` on are shortened if necessary.
 
-        Supyagent stops when the middle is empty, also above its limit. Here the recent messages
-        are next. Pinned messages and the last request keep every word.
+        Supyagent shortens only the messages before the recent ones, and may stay above its limit.
+        This function then shortens the recent messages too. Pinned messages and the last request
+        are never shortened.
         """
         shown = list(listed)
         try:
@@ -107,7 +108,7 @@ class RequestBuilder:
         middle = [place for place in places if place < newest]
         recents = places[len(middle) :]
         steps: tuple[tuple[int, list[int], Callable[[Any], Any], float], ...] = (
-            # All of the middle: a view recognizes only messages that were the same before.
+            # All of the middle, because a view recognizes only messages that have not changed.
             (recent, middle, _remove_images, math.inf),
             (recent, middle, _shorten_texts, math.inf),
             (recent, recents, _remove_images, 0),
@@ -124,7 +125,7 @@ class RequestBuilder:
         return self._view(0, shown, budget)
 
     def _view(self, keep: int, messages: list[Any], budget: int) -> list[Any]:
-        """Returns what fits into the budget, by a view that keeps so many recent messages."""
+        """Returns the messages that fit the budget, from a view with ``keep`` recent messages."""
         if keep not in self._views:
             self._views[keep] = self._engine(keep).open()
         shown = with_other_system_messages(messages, "assistant")
@@ -141,7 +142,7 @@ class RequestBuilder:
         change: Callable[[Any], Any],
         over: float,
     ) -> None:
-        """Changes messages in place, one after the other, until ``over`` tokens are saved."""
+        """Replaces messages in the list, one after another, until ``over`` tokens are saved."""
         for place in places:
             if over <= 0:
                 break
@@ -170,12 +171,12 @@ class RequestBuilder:
         )
 
     def _summary_message(self, summary: ContextSummary, room: int) -> dict[str, Any]:
-        """Returns the message of a summary, shortened to its part of the room if it is longer."""
+        """Returns the message of a summary, shortened if it exceeds its share of the budget."""
         message = summary.to_message()
         most = int(room * _SUMMARY_SHARE)
         if self._count(message) <= most:
             return message
-        # Its lines are removed first, since they are what it left out.
+        # The quoted lines are removed first, because they are only an addition to the summary.
         frame = message_of(summary.messages_summarized, "")
         budget = max(1, most - self._count(frame))
         short = ullage.compress(summary.content, budget, counter=self._counter).text

@@ -1,4 +1,4 @@
-"""``ContextSettings``: the section ``context`` of an agent's YAML."""
+"""``ContextSettings`` reads the section ``context`` of an agent's YAML file."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
 
     from ullage._engine.listener import OnCompaction
 
-# The sections of an agent's file that are read, and the key in the second.
+# The two sections of an agent's file that are read, and the key in the section ``model``.
 _CONTEXT, _MODEL, _PROVIDER = "context", "model", "provider"
-# The engine leaves this many beside the recent messages: the task, and its note about the others.
+# The engine keeps two more messages than the recent ones: the task, and its note.
 _STAY = 2
-# The part of the high mark to which an engine goes down. A request of the manager stays fuller, but
-# its summary, which this stands for too, leaves only the recent messages.
+# The low mark as a share of the high mark. A request of the manager keeps more messages, but its
+# summary keeps only the recent ones. This value stands for both.
 _DOWN_TO = 5 / 9
 
 
 @dataclass(frozen=True)
 class ContextSettings:
-    """When Supyagent summarizes, and what stays.
+    """The settings for summaries in an agent's file.
 
     Args:
-        auto_summarize: Whether a summary is made when it is due.
-        max_messages_before_summary: Messages since the last summary at which it is.
-        max_tokens_before_summary: Tokens of them at which it is.
-        min_recent_messages: Messages at the end that are never summarized.
-        response_reserve: Tokens kept free for the answer.
-        model: The id of the model, where the file names one.
+        auto_summarize: True if a summary is made when it is due.
+        max_messages_before_summary: A summary is due after this many messages since the last one.
+        max_tokens_before_summary: A summary is due after this many tokens since the last one.
+        min_recent_messages: The number of messages at the end that are never summarized.
+        response_reserve: The tokens kept free for the answer.
+        model: The id of the model, or None if the file names no model.
 
     Raises:
-        PolicyError: If a setting is not what it should be.
+        PolicyError: If a setting is not valid.
     """
 
     auto_summarize: bool = True
@@ -56,51 +56,59 @@ class ContextSettings:
         for name in NUMBERS:
             require_number(name, getattr(self, name), least=0 if name == "response_reserve" else 1)
         if not isinstance(self.model, (str, type(None))):
-            raise ullage.PolicyError(f"model: it is {self.model!r}; it must be an id")
+            raise ullage.PolicyError(
+                f"model: it must be the id of a model, such as 'gpt-4o'; got {self.model!r}"
+            )
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any]) -> ContextSettings:
-        """The settings of an agent's file, or those of its section ``context`` alone.
+        """Returns the settings from an agent's file, or from its section ``context`` alone.
 
         Raises:
-            PolicyError: If a setting of the section is unknown, or not what it should be.
+            PolicyError: If a setting of the section is unknown, or not valid.
         """
         if not isinstance(settings, dict):
-            raise ullage.PolicyError(f"context: it is a {type(settings).__name__}, not a mapping")
+            raise ullage.PolicyError(
+                f"context: the settings must be a mapping; got a {type(settings).__name__}"
+            )
         model: Any = settings.get(_MODEL)
         if isinstance(model, dict):
             model = model.get(_PROVIDER)
         names = {field.name for field in fields(cls)}
-        # An agent's file has a name or a model beside the section, the section alone has neither.
+        # An agent's file has other keys too. The section alone has only settings, or a model.
         whole = _CONTEXT in settings or not names.intersection(settings) - {_MODEL}
         section = (settings.get(_CONTEXT) or {}) if whole else settings
         if not isinstance(section, dict):
-            raise ullage.PolicyError(f"context: it is a {type(section).__name__}, not a mapping")
+            raise ullage.PolicyError(
+                f"context: the section must be a mapping; got a {type(section).__name__}"
+            )
         if unknown := sorted(set(map(str, section)) - names):
             listed = ", ".join(sorted(names))
-            raise ullage.PolicyError(f"context: there is no {unknown[0]}; known are {listed}")
+            raise ullage.PolicyError(
+                f"context: unknown setting {unknown[0]!r}; the settings are {listed}"
+            )
         return cls(**{**section, _MODEL: model})
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> ContextSettings:
-        """The settings in a YAML or JSON file. YAML needs the extra ``yaml``.
+        """Returns the settings in a YAML or JSON file. YAML needs the extra ``yaml``.
 
         Raises:
-            PolicyError: If it cannot be read, or says something else.
+            PolicyError: If the file cannot be read, or a setting is unknown or not valid.
         """
         path = Path(path)
-        # Supyagent's files are YAML, whatever they are called.
+        # Supyagent's files are YAML, whatever their names are.
         ending = ".json" if path.suffix.lower() == ".json" else ".yaml"
         return cls.from_dict(parse(path, text_of(path), ending))
 
     def policy(self, model: str | None = None) -> ullage.Policy:
-        """The same as settings of the engine, on top of ``Policy.preset("supyagent")``.
+        """Returns the same settings as a policy, based on ``Policy.preset("supyagent")``.
 
         Args:
-            model: The id of the model, if it is not the file's.
+            model: The id of the model. The default is the model in the file.
 
-        The engine counts what is in the conversation, its note about what left included, and goes
-        down far enough that the next compaction is not due at once.
+        The engine counts the whole conversation, with the note about removed messages. It removes
+        enough messages that the next compaction is not due at once.
         """
         model = model or self.model
         window = get_context_limit(model or DEFAULT_MODEL)
@@ -133,14 +141,16 @@ class ContextSettings:
         on_compaction: OnCompaction | None = None,
         recorder: ullage.Recorder | None = None,
     ) -> ContextManager:
-        """A context manager with these settings.
+        """Returns a context manager with these settings.
 
         Raises:
             PolicyError: If neither the settings nor ``model`` name a model.
         """
         model = model or self.model
         if not model:
-            raise ullage.PolicyError("model: the settings name none, so give one")
+            raise ullage.PolicyError(
+                "model: the settings do not name a model; pass model='...' with its id"
+            )
         numbers = {name: getattr(self, name) for name in NUMBERS}
         manager = ContextManager(
             model,

@@ -1,4 +1,4 @@
-"""The fill level of a context: ``Triggers`` of the next summary, and the ``/context`` bars."""
+"""The thresholds for the next summary, and the pictures of ``/context`` and ``/tokens``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ullage.supyagent.tokens import count_messages_tokens
 if TYPE_CHECKING:
     from ullage.supyagent.summary import ContextSummary
 
-# Fewer messages than these beside the recent ones are not worth a summary.
+# The least number of older messages that is worth a summary.
 LEAST_TO_SUMMARIZE = 4
 _PERCENT = 100
 
@@ -21,14 +21,15 @@ _PERCENT = 100
 class Triggers:
     """The thresholds that make a summary due, whichever is reached first.
 
-    Only messages since the last summary count, without the recent messages that it left. Otherwise
-    one summary would follow another if those are as many, or as long, as the thresholds.
+    Only messages that came after the last summary was made are counted. The recent messages at that
+    time are not counted. They could reach a threshold by themselves, and then every turn would make
+    a summary.
 
     Attributes:
-        messages: Number of messages.
-        tokens: Number of tokens.
-        recent: Messages at the end that are never summarized.
-        model: The model by whose tokens is counted.
+        messages: The number of messages.
+        tokens: The number of tokens.
+        recent: The number of messages at the end that are never summarized.
+        model: The model whose tokenizer counts.
     """
 
     messages: int
@@ -44,11 +45,11 @@ class Triggers:
         since = _since(messages, summary)
         if len(since) < self.messages and count_messages_tokens(since, self.model) < self.tokens:
             return False
-        # The results of one call may reach back to the last summary.
+        # No cut is possible if all messages since the last summary belong to one call.
         return summary_end(messages, begin, len(messages), self.recent) > begin
 
     def status(self, messages: list[Any], summary: ContextSummary | None) -> dict[str, Any]:
-        """Returns how near the next summary is, by both thresholds, under Supyagent's names."""
+        """Returns how far both thresholds are reached, under Supyagent's names."""
         since = _since(messages, summary)
         tokens = count_messages_tokens(since, self.model)
         return {
@@ -64,16 +65,16 @@ class Triggers:
 
 @dataclass(frozen=True)
 class ContextStatus:
-    """The fill level of a conversation's context.
+    """The status of a conversation's context.
 
     Attributes:
-        context_limit: The most that a request may take.
-        tools: Number of tool definitions.
-        tool_tokens: Tokens that they take.
-        summary: The summary, if there is one.
-        triggers: How near the next one is, see ``ContextManager.get_trigger_status``.
-        message_tokens: Tokens of the messages of the next request, the summary included, at most
-            as many as fit; if not given, those that came since the last summary.
+        context_limit: The greatest number of tokens in a request.
+        tools: The number of tool definitions.
+        tool_tokens: The tokens of the tool definitions.
+        summary: The summary, or None.
+        triggers: The thresholds of the next summary, see ``ContextManager.get_trigger_status``.
+        message_tokens: The tokens of the next request's messages, with the summary, and at most as
+            many as fit. If not given, the tokens since the last summary are shown.
     """
 
     context_limit: int

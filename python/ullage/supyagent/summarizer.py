@@ -1,4 +1,4 @@
-"""``ClientSummarizer``: summaries of older messages by a client, one at a time."""
+"""``ClientSummarizer`` lets a client summarize messages, and ``Turns`` allows one at a time."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 _Outcome = TypeVar("_Outcome")
 
-# The part of a window that the request for a summary may take.
+# The share of the window that the request for a summary may take.
 _REQUEST_SHARE = 0.8
-# Tokens of that request beside the messages: what to make of them, in five sections.
+# The tokens of the instructions in that request.
 _REQUEST_FRAME = 600
-# The beginning of a system message in the middle, which is shown as one of the user.
+# A later system message is shown as the user's, and begins with this text.
 _SYSTEM = "[system message]\n"
-# The words that Supyagent asks for, which the lines after the summary are a part of.
+# The greatest number of words that Supyagent asks for. The lines after the summary count too.
 _MOST_WORDS = 600
 
-# The turns in which this code runs.
+# The turns that the current code is part of.
 _within: contextvars.ContextVar[tuple[Future[None], ...]] = contextvars.ContextVar(
     "ullage_supyagent_turns", default=()
 )
@@ -43,10 +43,10 @@ class ClientSummarizer:
     """Asks a client for summaries.
 
     Args:
-        policy: The settings: prompt, size and patience.
+        policy: The settings: the prompt, the size of summaries and the timeout.
         counter: Counts tokens.
         llm: The client.
-        context_limit: The most that a request to the client may take.
+        context_limit: The greatest number of tokens in a request to the client.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class ClientSummarizer:
             summary_input=max(1, min(policy.summary_input, room)), summaries="required"
         )
         self._counter = counter
-        # Another prompt asks for as many words as `summary_tokens` allows.
+        # Another prompt asks for a length of its own, which `summary_tokens` limits.
         self._most_words = _MOST_WORDS if policy.summary_prompt == "supyagent" else math.inf
 
         def ask(request: ullage.SummaryRequest) -> Any:
@@ -73,16 +73,16 @@ class ClientSummarizer:
     ) -> Steps[ContextSummary]:
         """Returns the summary of the messages from ``begin`` on, in Supyagent's form.
 
-        An event loop awaits an async client.
+        The client may be async.
 
         Args:
             messages: The whole conversation.
             begin: The first message that is not in the previous summary.
-            end: The end of the messages that the summary is to stand for.
+            end: The index after the last message to summarize.
             previous: The summary that the new one continues, or None.
 
         Raises:
-            SummaryError: If the client gave none.
+            SummaryError: If the client gave no summary.
         """
         options: dict[str, Any] = {
             "messages": with_other_system_messages(messages, "user", _SYSTEM),
@@ -112,22 +112,22 @@ class ClientSummarizer:
 
 
 class Turns:
-    """Lets one caller work at a time, threads and tasks alike."""
+    """Lets one caller work at a time. Callers may be threads or asyncio tasks."""
 
     def __init__(self) -> None:
         self.renew()
         renew_after_fork(self)
 
     def renew(self) -> None:
-        """Frees the turn in the child of a fork, where the thread that had it does not exist."""
+        """Frees the turn in a forked child, because the thread that had it does not exist there."""
         self._lock = threading.Lock()
         self._current: Future[None] | None = None
 
     def alone(self, work: Steps[_Outcome]) -> Steps[_Outcome]:
-        """Carries the work out after that of all callers before.
+        """Does the work when the work of all earlier callers is done.
 
         Raises:
-            SummaryError: If the caller is part of the work that it would wait for.
+            SummaryError: If the caller would wait for work that it is a part of.
         """
         turn: Future[None] = Future()
         while (before := self._take(turn)) is not None:
@@ -147,7 +147,7 @@ class Turns:
             turn.set_result(None)
 
     def _take(self, turn: Future[None]) -> Future[None] | None:
-        """Takes the turn, or returns that of another caller."""
+        """Takes the turn, or returns the turn of another caller."""
         with self._lock:
             if self._current is None:
                 self._current = turn
@@ -156,7 +156,7 @@ class Turns:
 
 
 def _wait(turn: Future[None]) -> bool:
-    """Waits for the end of a turn; returns False where that may be work of this very thread."""
+    """Waits for the end of a turn. Returns False if this thread may have to do that work."""
     if is_in_event_loop():
         return False
     turn.result()
@@ -170,7 +170,7 @@ async def _await(turn: Future[None]) -> bool:
 
 
 def _text(response: Any) -> str:
-    """The answer of a client such as litellm's."""
+    """Returns the text of an answer in the form of OpenAI's or litellm's client."""
     if isinstance(response, str):
         return response
     content = response.choices[0].message.content

@@ -1,4 +1,4 @@
-"""``ContextSummary``: what stands for older messages, and ``SummaryStore``, which keeps it."""
+"""``ContextSummary`` replaces older messages, and ``SummaryStore`` keeps it in a file."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# The fields that a model sees. Hosts put marks of their own beside them, which come and go.
+# The fields that a model sees. Hosts add and remove other fields.
 _FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
-# Bytes of a fingerprint: no two conversations of one person share 128 bits by chance.
+# The bytes of a fingerprint. 128 bits are enough that no two conversations share one by chance.
 _DIGEST = 16
 
 
@@ -36,18 +36,17 @@ class ContextSummary:
     """A summary of the messages up to an index.
 
     Args:
-        content: What the model said.
-        messages_summarized: How many messages it stands for.
-        first_message_idx: The first of them.
-        last_message_idx: The last of them.
-        created_at: When it was made.
-        token_count: Tokens that it takes, the lines included.
-        lines: Lines of the messages with what the model left out that is likely to be needed.
-        kept: Indices of messages among them that stay as they are: pinned ones, and system
+        content: The text that the model wrote.
+        messages_summarized: The number of summarized messages.
+        first_message_idx: The index of the first summarized message.
+        last_message_idx: The index of the last summarized message.
+        created_at: The time when the summary was made.
+        token_count: The tokens of the summary, with ``lines``.
+        lines: Quoted lines of the messages that are likely to be needed and are not in ``content``.
+        kept: The indices of messages in the range that stay unchanged: pinned messages, and system
             messages at the beginning.
-        seen: Messages of the conversation when it was made, the recent ones included.
-        fingerprint: Changes when one of the messages that it stands for does; empty where that is
-            not known.
+        seen: The number of messages in the conversation when the summary was made.
+        fingerprint: A digest of the summarized messages, or an empty string if it is unknown.
     """
 
     content: str
@@ -62,39 +61,39 @@ class ContextSummary:
     fingerprint: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as JSON-able values."""
+        """Returns the summary as a dict that can be written as JSON."""
         values = {**vars(self), "created_at": self.created_at.isoformat()}
-        # Files without them are read too; those of Supyagent have none.
+        # Empty fields that Supyagent does not have are left out. `from_dict` does not need them.
         return {name: value for name, value in values.items() if value or name not in _OWN}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ContextSummary:
-        """Reads data that :meth:`to_dict` wrote, or Supyagent.
+        """Returns the summary in data that :meth:`to_dict` or Supyagent wrote.
 
         Raises:
-            ValueError: If it is anything else; says which key is wrong.
+            ValueError: If the data is not valid. The error names the wrong key.
         """
         if not isinstance(data, dict):
-            raise ValueError(f"a summary is a dict, not a {type(data).__name__}")  # noqa: TRY004
+            raise ValueError(f"a summary must be a dict; got a {type(data).__name__}")  # noqa: TRY004
         data = {"token_count": 0, **_OWN, **data}
         for name, kind in _KINDS.items():
             value = data.get(name)
             if not isinstance(value, kind) or isinstance(value, bool):
-                raise ValueError(f"a summary has no {name}, or it is no {kind.__name__}")  # noqa: TRY004
+                raise ValueError(f"{name!r} of a summary must be a {kind.__name__}; got {value!r}")  # noqa: TRY004
             if isinstance(value, int) and value < 0:
-                raise ValueError(f"the {name} of a summary is {value}")
+                raise ValueError(f"{name!r} of a summary must not be negative; got {value}")
         if not all(type(index) is int for index in data["kept"]):
-            raise ValueError("the kept messages of a summary are no list of indices")
+            raise ValueError("'kept' of a summary must be a list of message indices")
         created = datetime.fromisoformat(data["created_at"].replace("Z", "+00:00"))
         values = {name: data[name] for name in _KINDS}
         return cls(**{**values, "created_at": created, "kept": list(data["kept"])})
 
     def text(self) -> str:
-        """All that it says, the lines included."""
+        """Returns the full text of the summary, with the quoted lines."""
         return str(Summary(self.content, self.lines))
 
     def to_message(self) -> dict[str, Any]:
-        """The message that takes the place of those it stands for."""
+        """Returns the message that replaces the summarized messages."""
         return message_of(self.messages_summarized, self.text())
 
 
@@ -115,13 +114,13 @@ _OWN: dict[str, Any] = {"lines": "", "kept": [], "seen": 0, "fingerprint": ""}
 
 
 def message_of(messages: int, text: str) -> dict[str, Any]:
-    """A message that says ``text`` of so many messages."""
+    """Returns a system message with ``text`` as the summary of a number of messages."""
     head = f"[Context Summary - {messages} previous messages]"
     return {"role": "system", "content": f"{head}\n\n{text}"}
 
 
 def load(path: Path) -> ContextSummary | None:
-    """The summary in a file; None where there is none, or with a warning where it is none."""
+    """Returns the summary in a file, or None. Logs a warning if the file is not valid."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -137,10 +136,10 @@ def load(path: Path) -> ContextSummary | None:
 
 
 def save(summary: ContextSummary, path: Path) -> None:
-    """Writes a summary, which is there whole or not at all.
+    """Writes a summary to a file in one step.
 
     Raises:
-        StoreError: If it cannot be written; what was there before is as it was.
+        StoreError: If it cannot be written. Then the old file is unchanged.
     """
     data = json.dumps(summary.to_dict(), indent=2).encode()
     try:
@@ -155,15 +154,16 @@ class SummaryStore:
     """Keeps the summary of one conversation.
 
     Args:
-        path: The file of the summary, read now if it exists; None for none.
+        path: The file of the summary, or None. An existing file is read at once.
     """
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.summary = None if path is None else load(path)
-        # A summary, messages as they were, and whether it is about them.
+        # The last check: the summary, a copy of the messages, and True if they belong together.
         self._check: tuple[ContextSummary, Any, bool] | None = None
-        # A file of Supyagent's belongs to the first conversation that is as long.
+        # A file of Supyagent has no fingerprint. It is assigned to the first conversation that is
+        # long enough, and this is that conversation's fingerprint.
         self._adopted = ""
         self.renew()
         renew_after_fork(self)
@@ -173,10 +173,10 @@ class SummaryStore:
         self._lock = threading.Lock()
 
     def summary_of(self, messages: list[Any]) -> ContextSummary | None:
-        """Returns the summary if it is about these messages.
+        """Returns the summary if it belongs to these messages, or else None.
 
-        It is not if a message that it stands for was changed. Costs one comparison for each part of
-        those messages; their texts are only read if they are other objects than last time.
+        It does not belong to them if a summarized message was changed. The cost is one comparison
+        for each part of those messages. A text is only read if it is another object than last time.
         """
         summary = self.summary
         if summary is None or summary.last_message_idx >= len(messages):
@@ -193,10 +193,11 @@ class SummaryStore:
         """Writes a summary to the file and keeps it.
 
         Returns:
-            The summary; or the one that another caller made meanwhile, if that goes as far.
+            The summary. If another caller has stored one that reaches as far, that one is kept and
+            returned.
 
         Raises:
-            StoreError: If it cannot be written; nothing has changed then.
+            StoreError: If the summary cannot be written. Then nothing has changed.
         """
         with self._lock:
             now = self.summary_of(messages)
@@ -220,7 +221,7 @@ class SummaryStore:
 
 
 def fingerprint(messages: Iterable[Any]) -> str:
-    """Returns a digest of what a model sees of the messages, the same everywhere. O(length)."""
+    """Returns a digest of the fields that a model sees, the same in every process. O(length)."""
     digest = hashlib.blake2b(digest_size=_DIGEST)
     for message in messages:
         digest.update(_json(message).encode())
@@ -229,7 +230,7 @@ def fingerprint(messages: Iterable[Any]) -> str:
 
 
 def _copy(value: Any) -> Any:
-    """Returns a copy of the dicts and lists; the texts in them are shared, so it costs O(parts)."""
+    """Returns a copy of the dicts and lists. O(parts), because the texts are shared."""
     if isinstance(value, dict):
         return {key: _copy(item) for key, item in value.items()}
     if type(value) in {list, tuple}:
@@ -244,5 +245,5 @@ def _json(message: Any) -> str:
     try:
         return json.dumps(shown, sort_keys=True, default=repr)
     except (TypeError, ValueError, RecursionError):
-        # Keys of several kinds, or a message that holds itself.
+        # Keys of several types, or a message that contains itself.
         return ascii(shown)

@@ -1,8 +1,8 @@
-"""Counting tokens and looking up windows under Supyagent's names.
+"""Counts tokens and looks up windows, with Supyagent's function names.
 
-Supyagent counts every model in ``cl100k_base``; here each is counted by its own family, so a
-Japanese text for GPT-4o no longer counts a third too much. Texts of special tokens, such as
-``<|endoftext|>``, are ordinary text, and no vocabulary is fetched.
+Supyagent counts every model with ``cl100k_base``. ullage counts each model with the tokenizer of
+its family, so a Japanese text for GPT-4o no longer counts a third too much. The text of a special
+token, such as ``<|endoftext|>``, counts as ordinary text. No vocabulary is downloaded.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from ullage import TokenCounter
 
-# The public encodings, by what an id holds; the first that matches counts. Claude's and Gemini's
-# tokenizers are not public: for them the name is what Supyagent took, and the counts are estimates.
+# The public encodings, by a part of the model's id. The first match is used. Claude's and Gemini's
+# tokenizers are not public. They have the name that Supyagent uses, and their counts are estimates.
 MODEL_ENCODINGS = {
     "gpt-4o": "o200k_base",
     "gpt-4.1": "o200k_base",
@@ -30,7 +30,7 @@ MODEL_ENCODINGS = {
     "default": "cl100k_base",
 }
 
-# Supyagent's windows, by what an id holds, for models that no table knows.
+# Supyagent's windows by a part of the model's id, for models that are in no other table.
 CONTEXT_LIMITS = {
     "gpt-4o": 128_000,
     "gpt-4-turbo": 128_000,
@@ -66,40 +66,43 @@ def _matching(table: Mapping[str, Any], model: str) -> Any:
 
 
 def counter_of(model: str = DEFAULT_MODEL) -> TokenCounter:
-    """Returns the counter for a model. All callers share it and its memory."""
+    """Returns the counter for a model. All callers share the counter and its cache."""
     return counter_for(MODEL_ENCODINGS["default"] if model == DEFAULT_MODEL else model)
 
 
 def get_encoding(model: str = DEFAULT_MODEL) -> TokenCounter:
-    """The public encoding that comes nearest to a model: a counter with a ``name``."""
+    """Returns the counter of the public encoding that is nearest to a model's tokenizer.
+
+    The counter has the ``name`` of the encoding.
+    """
     return counter_for(_matching(MODEL_ENCODINGS, model))
 
 
 def count_tokens(text: str, model: str = DEFAULT_MODEL) -> int:
-    """Tokens of a text, as :meth:`TokenCounter.for_model` counts them. O(length)."""
+    """Returns the tokens of a text, as :meth:`TokenCounter.for_model` counts them. O(length)."""
     return counter_of(model).count(text) if text else 0
 
 
 def count_message_tokens(message: Mapping[str, Any], model: str = DEFAULT_MODEL) -> int:
-    """Tokens of a message and its frame; pictures count by their size."""
+    """Returns the tokens of a message with its frame. Pictures count by their size."""
     return count_messages(counter_of(model), [message], FORMAT)
 
 
 def count_messages_tokens(messages: Iterable[Mapping[str, Any]], model: str = DEFAULT_MODEL) -> int:
-    """Tokens of the messages of a request."""
+    """Returns the tokens of the messages of a request."""
     return count_messages(counter_of(model), list(messages), FORMAT) + CONVERSATION_TOKENS
 
 
 def count_tools_tokens(tools: list[dict[str, Any]] | None, model: str = DEFAULT_MODEL) -> int:
-    """Tokens of tool definitions, as JSON."""
+    """Returns the tokens of tool definitions, written as JSON."""
     return count_tokens(json.dumps(tools, default=str), model) if tools else 0
 
 
 def get_context_limit(model: str) -> int:
-    """The most that a request to a model may take.
+    """Returns the greatest number of tokens in a request to a model.
 
-    By litellm's table where litellm is installed, else by the built-in one; for models that neither
-    knows by ``CONTEXT_LIMITS``, 128,000 at the end.
+    Uses the table of litellm if litellm is installed, and otherwise the built-in table. For a model
+    that is in neither table, ``CONTEXT_LIMITS`` is used, and at last 128,000.
     """
     limits = _CATALOG.limits(model)
     if limits.source == "default":
