@@ -328,5 +328,5 @@ def test_a_coordinator_as_the_guide_has_it_gets_its_context(tmp_path):
 
     asyncio.run(run())
     config: Any = []
-    with pytest.raises(ullage.PolicyError, match="a list, not a mapping"):
+    with pytest.raises(ullage.PolicyError, match="must be a mapping; got a list"):
         asyncio.run(mount(Coordinator(), config))

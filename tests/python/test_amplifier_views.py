@@ -94,7 +94,7 @@ async def test_system_messages_that_take_the_budget_are_an_error_of_their_own():
     context = SimpleContextManager(LARGE)
 
     await context.set_system_prompt_factory(prompt)
-    with pytest.raises(ullage.BudgetError, match="in front take") as raised:
+    with pytest.raises(ullage.BudgetError, match="before the history take") as raised:
         await context.get_messages_for_request(500)
     assert raised.value.budget == 500
     assert raised.value.floor > 2_000

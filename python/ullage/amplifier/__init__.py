@@ -1,7 +1,7 @@
-"""ullage in Amplifier: the context of a session, in memory or in a file.
+"""Context modules for Amplifier: the context of a session, in memory or in a file.
 
-In a mount plan, by the entry points ``context-ullage-simple`` and ``context-ullage-persistent``.
-The classes can be used without Amplifier too.
+A mount plan names the entry point ``context-ullage-simple`` or ``context-ullage-persistent``. The
+classes can be used without Amplifier too.
 
 Attributes:
     SOURCE: The folder of both modules, for a mount plan in which each module names its source.

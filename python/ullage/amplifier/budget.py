@@ -10,12 +10,12 @@ from ullage._engine.logger import Logger
 
 logger = Logger(__name__)
 
-# Amplifier's own: most answers are much shorter than the most that a model answers.
+# As in Amplifier: most answers are much shorter than the model's limit.
 OUTPUT_SHARE = 0.5
-# Amplifier's own: what a provider adds around a request.
+# As in Amplifier: the tokens that a provider adds to a request.
 MARGIN = 1_000
-# Amplifier reserves 800 tokens for the notice. In a small budget that would be most of it, or more
-# than there is, so the notice never reserves more than this part.
+# Amplifier reserves 800 tokens for the notice. That may be more than a small budget, so the notice
+# reserves at most this share of the budget.
 NOTICE_SHARE = 0.25
 
 
@@ -32,17 +32,17 @@ class Budget:
     model: str | None = None
 
     def beside(self, notice: int) -> int:
-        """Returns the tokens that a notice of ``notice`` tokens leaves."""
+        """Returns the tokens that are left after a notice of ``notice`` tokens."""
         return max(1, self.tokens - min(notice, int(self.tokens * NOTICE_SHARE)))
 
 
 def budget_of(token_budget: int | None, provider: Any, max_tokens: int) -> Budget:
     """Returns the budget of a request, of at least one token.
 
-    It is ``token_budget`` if the caller gives it. Otherwise it is the window of the provider's
-    model without half of its longest answer and without 1,000 tokens; the window comes from
-    ``get_model_info()`` or from ``get_info().defaults``. If the provider has neither, or raises, it
-    is ``max_tokens``.
+    The budget is ``token_budget`` if the caller gives it. Otherwise it is the window of the
+    provider's model, minus half of its longest answer, minus 1,000 tokens. The window comes from
+    ``get_model_info()`` or from ``get_info().defaults``. If the provider has neither, or raises an
+    exception, the budget is ``max_tokens``.
     """
     info = _answer(provider, "get_model_info")
     model = getattr(info, "id", None)
@@ -72,12 +72,12 @@ def expected_budget(coordinator: Any, max_tokens: int) -> Budget | None:
 
 
 def _answer(provider: Any, question: str, *of: str) -> Any:
-    """Returns the answer of a provider, or None."""
+    """Calls a method of a provider and returns its result, or None if it has none."""
     ask = getattr(provider, question, None)
     if not callable(ask):
         return None
     try:
         return ask(*of)
-    except Exception as error:  # noqa: BLE001 - a provider raises what it likes
+    except Exception as error:  # noqa: BLE001 - a provider may raise anything
         logger.debug("question=<%s>, error=<%s> | the provider did not answer", question, error)
         return None

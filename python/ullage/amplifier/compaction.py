@@ -38,7 +38,7 @@ class Strategy:
         settings: The settings.
         function: The user's own compaction, or None.
         judge: Asks the user which messages are important, or None.
-        model: The id of the model, where the provider says it.
+        model: The id of the model, or None if the provider does not name it.
         counter: Counts tokens.
         options: Further arguments of the engine.
     """
@@ -51,7 +51,7 @@ class Strategy:
     options: Mapping[str, Any]
 
     def engine(self, tokens: int, *, with_account: bool = False) -> ContextManager:
-        """Returns an engine for so many tokens; see :meth:`CompactionSettings.policy`."""
+        """Returns an engine for a request of ``tokens``; see :meth:`CompactionSettings.policy`."""
         policy = self.settings.policy(tokens, with_account=with_account)
         return ContextManager(policy, counter=self.counter, model=self.model, **self.options)
 
@@ -60,11 +60,11 @@ class Strategy:
 
         Args:
             messages: The conversation.
-            limit: Tokens that it may take.
+            limit: The greatest number of tokens in the request.
             pins: Indices of messages that must stay unchanged.
 
         Returns:
-            The engine's report; None if the user's function compacted.
+            The engine's report, or None if the user's function made the compaction.
 
         Raises:
             BudgetError: If the messages that must stay do not fit.
@@ -111,12 +111,12 @@ class Strategy:
 
 
 def without_repetitions(messages: list[Any], recent: int, must_stay: set[int]) -> list[Any]:
-    """Returns the messages without those that a later one repeats word for word. O(characters).
+    """Returns the messages without those that a later message repeats exactly. O(characters).
 
-    System messages, calls, results and the first request stay. So do a message between two of
-    another role, the last ``recent`` messages, and the objects with an id in ``must_stay``.
-    Amplifier compares the first characters of two messages. Here all characters count, so nothing
-    is lost that was said only once.
+    System messages, calls, results and the first request stay. A message between two messages of
+    another role stays, and so do the last ``recent`` messages and the objects whose id is in
+    ``must_stay``. Amplifier compares only the first characters of two messages. This function
+    compares all characters, so only true repetitions are removed.
     """
     conversation = Conversation(messages)
     task = next((n for n, message in enumerate(messages) if message.get("role") == "user"), None)
@@ -153,10 +153,10 @@ def _text(content: Any) -> str:
 
 
 async def _custom(function: Compaction, messages: list[Any], target: int) -> list[Any] | None:
-    """Returns the messages that the user's function leaves; None if they cannot be used.
+    """Returns the messages from the user's function, or None if they cannot be used.
 
-    The function gets a new list with the messages of the history, which it must not change. System
-    messages that it left out return to the front.
+    The function gets a new list with the messages of the history, and must not change the messages.
+    If it removes system messages, they are added at the front again.
     """
     try:
         left = await acall(function, list(messages), target)
@@ -166,15 +166,17 @@ async def _custom(function: Compaction, messages: list[Any], target: int) -> lis
     try:
         return _repair_words(_with_system(left, messages))
     except MessageError as error:
-        logger.warning("error=<%s> | the user's compaction is of no use; the engine's is", error)
+        logger.warning(
+            "error=<%s> | the user's compaction cannot be used; the engine compacts instead", error
+        )
         return None
 
 
 def _with_system(left: Any, messages: list[Any]) -> list[Any]:
     if not isinstance(left, list) or not all(isinstance(message, dict) for message in left):
-        raise MessageError("a compaction has to return a list of messages")
+        raise MessageError("compaction_function must return a list of messages")
     if all(is_system(message) for message in left):
-        raise MessageError("a compaction has to leave a message that is not the system's")
+        raise MessageError("compaction_function must keep a message that is not a system message")
     identities = {id(message) for message in left}
     missing = [
         message
@@ -185,9 +187,9 @@ def _with_system(left: Any, messages: list[Any]) -> list[Any]:
 
 
 def _repair_words(messages: list[Any]) -> list[Any]:
-    """Returns the messages, repaired for the strictest provider if they are only text.
+    """Returns the messages. If their format is unknown, repairs them for the strictest provider.
 
-    Text does not show its format. The view repairs messages whose format is known.
+    The format is unknown if the messages are only text. Otherwise the view repairs them later.
     """
     try:
         detect_format(messages)

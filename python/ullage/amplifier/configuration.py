@@ -10,7 +10,7 @@ from typing import Any
 
 from ullage import PolicyError
 
-# Settings whose value is a function. YAML has none; a mount plan names it as an entry point does.
+# Settings whose value is a function. In YAML the value is its name, as "package.module:name".
 _FUNCTIONS = frozenset({"compaction_function", "importance", "on_compaction"})
 # Parameters that a coordinator gives rather than a mount plan.
 _NOT_CONFIGURED = frozenset({"self", "hooks"})
@@ -29,7 +29,7 @@ def arguments(constructor: Any, config: dict[str, Any] | None) -> dict[str, Any]
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD
     } - _NOT_CONFIGURED
     if config is not None and not isinstance(config, Mapping):
-        raise PolicyError(f"the configuration is a {type(config).__name__}, not a mapping")
+        raise PolicyError(f"the configuration must be a mapping; got a {type(config).__name__}")
     settings = dict(config or {})
     for name in settings:
         if name not in names:
@@ -54,7 +54,12 @@ def _function(setting: str, value: Any) -> Any:
     try:
         function = pkgutil.resolve_name(str(value))
     except (ImportError, AttributeError, ValueError) as error:
-        raise PolicyError(f"{setting} is {value!r}, which cannot be loaded: {error}") from error
+        raise PolicyError(
+            f"{setting} must name a function as 'package.module:name'; {value!r} cannot be loaded:"
+            f" {error}"
+        ) from error
     if not callable(function):
-        raise PolicyError(f"{setting} is {value!r}, which is no function")
+        raise PolicyError(
+            f"{setting} must name a function as 'package.module:name'; {value!r} is not a function"
+        )
     return function

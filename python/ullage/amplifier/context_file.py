@@ -1,4 +1,4 @@
-"""The file of a session: its messages, and the views that the last compactions left."""
+"""The file of a session. It has the messages, and the views after the last compactions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# The key in the metadata of the notice in a view under which the views are kept.
+# The views are stored in the metadata of the notice, under this key.
 _VIEWS = "views"
 
 
@@ -50,7 +50,7 @@ class ContextFile:
 
     @property
     def recovered(self) -> str | None:
-        """A sentence about torn lines that a crash left and that were skipped; or None."""
+        """A sentence about incomplete lines that were skipped after a crash, or None."""
         return None if self._transcript is None else self._transcript.recovered
 
     def open(self) -> tuple[list[Any], list[Any]]:
@@ -83,7 +83,7 @@ class ContextFile:
     def replace(self, messages: list[dict[str, Any]]) -> list[Any]:
         """Replaces the whole content, and returns the messages as they are in the file.
 
-        After a crash or an error it is the old file or the new one.
+        After a crash or an error, the file has either the old content or the new content.
 
         Raises:
             MessageError: If a message is not JSON-like.
@@ -133,7 +133,7 @@ class ContextFile:
         except OSError as error:
             raise StoreError(f"{to} cannot be written: {error}") from error
         except (TypeError, ValueError) as error:
-            raise MessageError(f"a message is no JSON: {error}") from error
+            raise MessageError(f"a message cannot be written as JSON: {error}") from error
 
     def close(self) -> None:
         """Flushes and unlocks the file.
@@ -149,7 +149,7 @@ class ContextFile:
     @property
     def _written(self) -> Transcript:
         if self._transcript is None:
-            raise StoreError(f"{self.path} was closed")
+            raise StoreError(f"{self.path} was closed; create a new context to continue")
         return self._transcript
 
     def _open_transcript(self) -> Transcript:

@@ -1,4 +1,4 @@
-"""The places of a session's files, and the memory files that every session reads."""
+"""Finds the file of a session, and reads the memory files of every session."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def transcript_path(
         transcript: The file, if the user gave one.
         storage: The folder of all sessions; if not given, the project's folder in Amplifier's own.
             Each session has a folder in it.
-        session: The id of the session. Whatever is in it, the file is inside the folder.
+        session: The id of the session. The file is inside the folder for every id.
     """
     if transcript is not None:
         return Path(transcript).expanduser()

@@ -20,13 +20,13 @@ Importance: TypeAlias = Callable[[list[Any]], Sequence[float] | Awaitable[Sequen
 
 # A message with at least this score stays whole if it fits.
 IMPORTANT = 0.5
-# The share of the target for important messages, and the share for the newest. The rest is for the
-# task and for lines of removed messages. Amplifier protects a share of the messages, however long
-# they are; if they are too long, it removes all of them.
+# The share of the target for important messages, and also the share for the newest. The rest is for
+# the task and for lines of removed messages. Amplifier protects a share of the number of messages.
+# If these are too long together, it removes all of them.
 SHARE = 0.35
-# Cached scores: enough for the views of a long session.
+# The number of cached scores, which is enough for the views of a long session.
 _REMEMBERED = 20_000
-# Seconds that the function has for one compaction, as a summarizer has.
+# The seconds that the function may take for one compaction, as for a summarizer.
 TIMEOUT = 60.0
 
 
@@ -57,7 +57,7 @@ class Judge:
 
     def __init__(self, importance: Importance) -> None:
         self._importance = importance
-        # By the id of the message, which the message beside the score keeps alive.
+        # By the id of the message. The value has the message too, so that its id is not reused.
         self._scores: dict[int, tuple[Any, float]] = {}
 
     async def important(
@@ -72,7 +72,7 @@ class Judge:
         try:
             scores = await self._score([messages[n] for n in judged])
         except Exception:
-            logger.warning("importance was not judged", exc_info=True)
+            logger.warning("the importance function failed", exc_info=True)
             return set()
         scored = dict(zip(judged, scores, strict=True))
         wanted = [n for n in judged if scored[n] >= IMPORTANT and n not in excluded]

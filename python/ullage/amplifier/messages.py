@@ -1,4 +1,4 @@
-"""Amplifier's messages: OpenAI's form as its code has it, or Anthropic's blocks."""
+"""Reads Amplifier's messages, which have OpenAI's form or Anthropic's blocks."""
 
 from __future__ import annotations
 
@@ -33,12 +33,14 @@ def readable(message: Any) -> Mapping[str, Any]:
     """Returns the message.
 
     Raises:
-        MessageError: If it cannot be read: no request could be made with it.
+        MessageError: If it cannot be read, because no request could be made with it.
     """
     if not isinstance(message, Mapping):
-        raise MessageError(f"a message is a {type(message).__name__}, not a dict")
+        raise MessageError(f"a message must be a dict; got a {type(message).__name__}")
     if not isinstance(message.get("role"), str):
-        raise MessageError("a message has no role: user, assistant, system or tool")
+        raise MessageError(
+            "a message has no 'role'; set it to 'user', 'assistant', 'system' or 'tool'"
+        )
     Conversation([message])
     return message
 

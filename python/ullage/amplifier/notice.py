@@ -16,24 +16,24 @@ logger = Logger(__name__)
 SOURCE = "context-compaction"
 _OPENING = f'<system-reminder source="{SOURCE}">'
 _CLOSING = "</system-reminder>"
-# The levels of Amplifier up to which nothing but tool results was shortened.
+# Up to this level, Amplifier only shortens tool results.
 _ONLY_RESULTS = 2
 # A verbose notice lists at most this many ranges, to stay within its reserve.
 _NAMED = 12
 
-# The event of Amplifier's document, and that of its code. Each carries the names of both.
+# The name of the event in Amplifier's document, and its name in the code. Both are emitted.
 COMPACT = "context:compact"
 COMPACTION = "context:compaction"
 
 
 def notice_of(stats: dict[str, Any], verbosity: Verbosity) -> str:
-    """Returns the notice of a compaction; empty if the verbosity is "off".
+    """Returns the notice of a compaction, or an empty text if the verbosity is "off".
 
-    It depends only on the compaction. So it stays the same until the next one, and the provider's
-    prompt cache stays useful.
+    The notice depends only on the compaction. So it stays the same until the next compaction, and
+    the provider's prompt cache stays valid.
 
-    "minimal" says that there was a compaction, "normal" also how much was removed and what stayed,
-    and "verbose" also which messages changed.
+    "minimal" says that there was a compaction. "normal" adds the sizes and the kept messages, and
+    "verbose" adds the changed messages.
     """
     if verbosity == "off" or not stats:
         return ""
@@ -62,7 +62,7 @@ async def emit(hooks: Any, stats: dict[str, Any]) -> None:
             answer = hooks.emit(event, dict(stats))
             if inspect.isawaitable(answer):
                 await answer
-        except Exception:  # noqa: PERF203 - the other event is emitted all the same
+        except Exception:  # noqa: PERF203 - the other event must still be emitted
             logger.warning("event=<%s> | a hook failed", event, exc_info=True)
 
 

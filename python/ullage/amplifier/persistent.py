@@ -33,8 +33,8 @@ class PersistentContextManager(SimpleContextManager):
     written result gets one that says so.
 
     Args:
-        transcript_path: The file; if not given, a file in ``storage_path``.
-        memory_files: Files that stand before the history as system messages.
+        transcript_path: The file. The default is a file in ``storage_path``.
+        memory_files: Files whose texts are added before the history as system messages.
         max_tokens: See :class:`SimpleContextManager`.
         compact_threshold: See :class:`SimpleContextManager`.
         target_usage: See :class:`SimpleContextManager`.
@@ -42,12 +42,12 @@ class PersistentContextManager(SimpleContextManager):
         protected_recent: See :class:`SimpleContextManager`.
         truncate_chars: See :class:`SimpleContextManager`.
         hooks: See :class:`SimpleContextManager`.
-        storage_path: The folder of all sessions; if not given, Amplifier's folder of the project.
+        storage_path: The folder of all sessions. The default is the project's folder in Amplifier.
         session_id: The id of the session, which has its own folder in ``storage_path``.
         compaction_strategy: "simple", "smart" or "custom".
         export_on_compact: True to write the messages before each compaction to a numbered file.
-        fsync: When the file is flushed to the disk: "always", "close" or "never". Only a loss of
-            power makes a difference.
+        fsync: "always", "close" or "never": the times at which the file is flushed to the disk.
+            Data that was not flushed is lost only if the power fails.
         lock: True to lock the file against other processes.
         others: All other arguments of :class:`SimpleContextManager`, by name.
 
@@ -101,7 +101,7 @@ class PersistentContextManager(SimpleContextManager):
 
     @property
     def recovered(self) -> str | None:
-        """A sentence about torn lines that a crash left in the file, or None."""
+        """A sentence about incomplete lines that were skipped after a crash, or None."""
         return self._file.recovered
 
     async def initialize(self) -> None:
@@ -139,16 +139,16 @@ class PersistentContextManager(SimpleContextManager):
     async def set_messages(self, messages: list[dict[str, Any]]) -> None:
         """Replaces all messages, unless the file had messages when it was opened.
 
-        Those stay, because the file has more messages than a host that resumes a session. Call
-        :meth:`clear` first to start over.
+        In that case the messages of the file stay, because a host that resumes a session may have
+        fewer messages. Call :meth:`clear` first to start over.
 
         Raises:
-            MessageError: If a message cannot be read, or is not JSON-like; then nothing changes.
-            StoreError: If they cannot be written; then nothing changes.
+            MessageError: If a message cannot be read, or is not JSON-like. Then nothing changes.
+            StoreError: If they cannot be written. Then nothing changes.
         """
         await self.initialize()
         if self._file.is_resumed:
-            logger.info("path=<%s> | the messages of the file stand", self.transcript_path)
+            logger.info("path=<%s> | the messages of the file were kept", self.transcript_path)
         else:
             await asyncio.to_thread(lambda: self._begin(copies(messages)))
 
@@ -175,7 +175,7 @@ class PersistentContextManager(SimpleContextManager):
 
     def _write_view(self, view: BudgetView, request: list[Any], history: list[Any]) -> None:
         with self._file.writing:
-            # It may have been cleared meanwhile.
+            # The session may have been cleared meanwhile.
             if history is not self.messages:
                 return
             if self.export_on_compact:
@@ -215,12 +215,12 @@ class PersistentContextManager(SimpleContextManager):
 def _require_places(storage: Any, transcript: Any, session: Any, memory_files: Any) -> None:
     for name, path in (("storage_path", storage), ("transcript_path", transcript)):
         if path is not None and not isinstance(path, (str, PathLike)):
-            raise PolicyError(f"{name} is {path!r}; it must be a path")
+            raise PolicyError(f"{name} must be a path; got {path!r}")
     if not isinstance(session, str):
-        raise PolicyError(f"session_id is {session!r}; it must be a text")
+        raise PolicyError(f"session_id must be a string; got {session!r}")
     listed = memory_files or []
     if isinstance(listed, str) or not all(isinstance(file, (str, PathLike)) for file in listed):
-        raise PolicyError(f"memory_files is {memory_files!r}; it must be a list of paths")
+        raise PolicyError(f"memory_files must be a list of paths; got {memory_files!r}")
 
 
 async def mount(

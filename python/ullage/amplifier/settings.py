@@ -16,7 +16,7 @@ Verbosity: TypeAlias = Literal["off", "minimal", "normal", "verbose"]
 
 # The levels of Amplifier.
 LEVELS = 8
-# The least of each whole number.
+# The smallest valid value of each whole number.
 _LEAST = {
     "max_tokens": 1,
     "protected_tool_results": 0,
@@ -25,20 +25,20 @@ _LEAST = {
     "compaction_notice_min_level": 0,
     "keep_last": 0,
 }
-# Shares. The last two are shares of the budget, of which something must stay, so they are above 0.
+# Numbers from 0 to 1. The last two are shares of the budget and must be above 0.
 _SHARES = ("protected_recent", "truncate_boundary", "compact_threshold", "target_usage")
 _FLAGS = ("compaction_notice_enabled", "auto_compact", "export_on_compact", "lock")
 _STRATEGIES, _VERBOSITIES = get_args(StrategyName), get_args(Verbosity)
 
 # Amplifier counts four characters as a token. This converts its sizes in characters to tokens.
 CHARACTERS_A_TOKEN = 4
-# The share of the target for an account, with a line for each statement of a long talk. The account
-# takes it from lines that tools printed: in 87 cuts of recorded coding sessions an account of 700
-# tokens left 89.8 % of the names that were needed later, and none left 91.4 %.
+# The share of the target for an account with a line for each statement of a long conversation. The
+# account leaves less room for lines that tools printed. In 87 cuts of recorded coding sessions,
+# 89.8 % of the later needed names were kept with an account of 700 tokens, and 91.4 % without one.
 _ACCOUNT_SHARE = 0.2
-# The levels of "amplifier-smart" that spare the last results.
+# The levels of "amplifier-smart" that do not shorten the last results.
 _RESULT_LEVELS = (0, 1, 3, 5)
-# The tool results that its first two levels may shorten, as parts of `truncate_boundary`.
+# The shares of the tool results that the first two levels may shorten, times `truncate_boundary`.
 _FIRST_RESULTS = (0.5, 1.0)
 
 
@@ -61,12 +61,12 @@ def require(settings: Mapping[str, Any]) -> None:
         elif name == "compaction_notice_verbosity":
             require_choice(name, value, _VERBOSITIES)
     if settings.get("compaction_strategy") == "custom" and not settings.get("compaction_function"):
-        raise PolicyError("compaction_strategy is 'custom', so give a compaction_function")
+        raise PolicyError("compaction_strategy 'custom' needs a compaction_function; pass one")
 
 
 @dataclass(frozen=True)
 class CompactionSettings:
-    """The settings of a ``SimpleContextManager`` that shape a compaction."""
+    """The settings of a ``SimpleContextManager`` that affect a compaction."""
 
     compaction_strategy: StrategyName
     compact_threshold: float
@@ -86,9 +86,9 @@ class CompactionSettings:
         """Returns the preset of the strategy with these settings.
 
         Args:
-            room: Tokens of the request.
-            with_account: True if "smart" adds an account of what was asked, said and decided to the
-                lines that are likely to be needed.
+            room: The tokens of the request.
+            with_account: True if "smart" adds an account of requests, statements and decisions
+                before the lines that are likely to be needed.
 
         Raises:
             PolicyError: If a setting is out of range.

@@ -39,7 +39,7 @@ class _Request:
         budget: Its budget.
         prompt: The system prompt before the history, as a message; or an empty list.
         prompt_tokens: The tokens of the system prompt.
-        room: Tokens that the prompt and the notice leave to the messages.
+        room: The tokens for the messages, without the prompt and the notice.
     """
 
     view: BudgetView
@@ -52,22 +52,24 @@ class _Request:
 class SimpleContextManager:
     """Keeps the messages of a session, and shows the model as many as fit.
 
-    The history is never compacted: :meth:`get_messages` returns all of it. The model sees a view.
-    It is compacted at ``compact_threshold`` of the budget, and then only grows until the next
-    compaction. So a request costs only new messages, and a provider's prompt cache stays useful.
+    The history is never compacted: :meth:`get_messages` returns all of it. The model sees a view of
+    it. The view is compacted at ``compact_threshold`` of the budget, and then only grows until the
+    next compaction. So a request reads only new messages, and the provider's prompt cache stays
+    valid.
 
-    Strategies: "simple" keeps the system messages, the task and the last ``keep_last`` messages,
-    without repetitions. "smart" uses Amplifier's eight levels, keeps the lines of removed messages
-    that are likely to be needed, and keeps messages whole that ``importance`` rates high. "custom"
-    calls ``compaction_function``. If the outcome is over the budget, the engine shortens it.
+    There are three strategies. "simple" keeps the system messages, the task and the last
+    ``keep_last`` messages, without repetitions. "smart" uses Amplifier's eight levels. It keeps
+    lines of removed messages that are likely to be needed, and whole messages that ``importance``
+    rates high. "custom" calls ``compaction_function``. If its result is over the budget, the engine
+    shortens the result.
 
     Args:
         max_tokens: The budget if neither the caller nor the provider gives one.
         compact_threshold: Share of the budget above which a view is compacted.
-        target_usage: Share of the budget that "smart" and "custom" leave.
-        protected_recent: Share of the messages, the newest, that "smart" protects longest.
-        protected_tool_results: The number of newest tool results that "smart" protects longest.
-        truncate_chars: Characters that stay of a shortened tool result.
+        target_usage: Share of the budget that is used after a compaction by "smart" or "custom".
+        protected_recent: Share of the messages, from the newest, that "smart" changes last.
+        protected_tool_results: The number of newest tool results that "smart" changes last.
+        truncate_chars: The characters that are kept of a shortened tool result.
         compaction_notice_enabled: True to tell the model about a compaction.
         compaction_notice_token_reserve: Tokens for the notice, at most a quarter of the budget.
         compaction_notice_verbosity: "off", "minimal", "normal" or "verbose".
@@ -76,13 +78,13 @@ class SimpleContextManager:
         auto_compact: False to compact only in :meth:`compact`, and not before requests.
         compaction_strategy: "simple", "smart" or "custom".
         keep_last: Messages at the end that "simple" keeps.
-        truncate_boundary: Share of the tool results, the oldest, that "smart" shortens before it
-            removes messages.
-        compaction_function: The user's own compaction; plain or async.
+        truncate_boundary: Share of the tool results, from the oldest, that "smart" shortens before
+            it removes messages.
+        compaction_function: The user's own compaction, plain or async.
         importance: Scores messages from 0 to 1, plain or async. Messages from 0.5 up stay whole.
-        counter: Counts tokens; if not given, the counter of the provider's model.
-        store: Keeps the content that the view removes, for a tool that reads it back; none by
-            default, because the history has everything.
+        counter: Counts tokens. The default is the counter of the provider's model.
+        store: Keeps the content that the view removes, for a tool that reads it back. By default
+            there is no store, because the history has everything.
         on_compaction: Called with the ``Report`` of each compaction of the engine, see
             ``ullage.ContextManager``. ``compaction_function`` has no report.
         recorder: Records these compactions and each request, for a report of the session.
@@ -130,7 +132,7 @@ class SimpleContextManager:
         self._memory: list[dict[str, Any]] = []
         # The view that the last request showed.
         self._shown: BudgetView | None = None
-        # The session, whose provider has the budget before the first request.
+        # The session. Before the first request, the budget is that of its provider.
         self._coordinator: Any = None
         self.messages: list[dict[str, Any]] = []
         self.max_tokens = max_tokens
@@ -160,7 +162,7 @@ class SimpleContextManager:
         CompactionSettings.of(self).policy(max_tokens)
 
     def join(self, coordinator: Any) -> None:
-        """Joins a session, whose hooks it uses."""
+        """Joins a session, and uses the hooks of the session from now on."""
         self._coordinator = coordinator
         self.hooks = getattr(coordinator, "hooks", None)
 
@@ -182,7 +184,7 @@ class SimpleContextManager:
 
         Args:
             token_budget: Tokens that the request may take.
-            provider: Has the window of its model, if no ``token_budget`` is given.
+            provider: Gives the window of its model if there is no ``token_budget``.
 
         Returns:
             A new list. Do not change the messages in it.
@@ -208,7 +210,7 @@ class SimpleContextManager:
         return sent
 
     async def get_messages(self) -> list[dict[str, Any]]:
-        """Returns copies of all messages, those of memory files first. O(messages)."""
+        """Returns copies of all messages. Messages of memory files are first. O(messages)."""
         await self._open()
         return [dict(message) for message in (*self._memory, *self.messages)]
 
@@ -299,8 +301,8 @@ class SimpleContextManager:
         room, most = request.room, request.budget.tokens - request.prompt_tokens
         if most <= 0:
             error = BudgetError(
-                f"the system messages in front take {request.prompt_tokens:,} tokens, and the"
-                f" budget is {request.budget.tokens:,}: shorten them or raise it"
+                f"the system messages before the history take {request.prompt_tokens:,} tokens, and"
+                f" the budget is {request.budget.tokens:,}; shorten them or raise the budget"
             )
             error.budget, error.floor = request.budget.tokens, request.prompt_tokens + 1
             error.messages = []

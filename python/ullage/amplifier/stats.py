@@ -1,4 +1,4 @@
-"""Describes a compaction in the words of Amplifier's document and of its code."""
+"""Describes a compaction with the names of Amplifier's document and of its code."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ullage.amplifier.messages import is_result
 if TYPE_CHECKING:
     from ullage.amplifier.settings import CompactionSettings
 
-# The levels of Amplifier that shorten tool results, by the share of them that is shortened; and
-# those that remove messages, by the share of the protected recent messages that is left alone.
+# The levels of Amplifier that shorten tool results, by the share of the results. Below are the
+# levels that remove messages, by the share of the protected recent messages that stay.
 _SHORTENING = ((0.25, 1), (0.5, 2), (0.75, 4), (1.0, 6))
 _REMOVING = ((1.0, 3), (0.6, 5), (0.3, 7), (0.0, 8))
 

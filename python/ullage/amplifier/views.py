@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 logger = Logger(__name__)
 
-# A session has a few models, and each has a budget. A dropped view is made again from the history,
-# which takes one compaction.
+# A session has a few models, and each has a budget. If a view was dropped, it is made again from
+# the history with one compaction.
 _KEPT = 16
 # The encoding of OpenAI's newer models, if the provider does not name its model.
 _ENCODING = "o200k_base"
@@ -36,7 +36,7 @@ class BudgetView:
     Args:
         strategy: Compacts the messages.
         budget: The budget of its first request.
-        past: The outcome of :meth:`past`, or None.
+        past: A state that :meth:`past` returned, or None.
 
     Attributes:
         budget: The budget of the last request.
@@ -58,7 +58,7 @@ class BudgetView:
         )
         self._tokens_before = 0
         self._compactions = 0
-        # The compactions that the stats are of: those of the strategy, and the engine's last.
+        # The compactions that `stats` describes: the strategy's number, and the engine's report.
         self._described: tuple[int, Report | None] = (0, None)
 
     def serves(self, strategy: Strategy, budget: Budget) -> bool:
@@ -72,8 +72,8 @@ class BudgetView:
 
         Args:
             history: All messages that the model may see.
-            room: Tokens that the messages may take.
-            prompt: Tokens of the system prompt before them.
+            room: The greatest number of tokens in the messages.
+            prompt: The tokens of the system prompt before them.
             hard: True to compact even if it is not due.
 
         Raises:
@@ -113,7 +113,7 @@ class Views:
     """Creates the views of a session, and keeps the last ones.
 
     Args:
-        counter: The counter of all views; if not given, each model has its own.
+        counter: The counter of all views. By default, each model has its own counter.
         judge: Selects important messages by the user's function, or None.
         options: Further arguments of the engines.
     """

@@ -131,7 +131,7 @@ def load(path: Path) -> ContextSummary | None:
     try:
         return ContextSummary.from_dict(json.loads(text))
     except (ValueError, RecursionError) as error:
-        logger.warning("path=<%s>, error=<%s> | the file holds no summary", path, error)
+        logger.warning("path=<%s>, error=<%s> | the file has no valid summary", path, error)
         return None
 
 
