@@ -105,12 +105,12 @@ def test_a_resumed_summary_is_used_for_its_own_conversation_alone(tmp_path):
     ],
     ids=range(13),
 )
-def test_a_file_that_holds_no_summary_is_said_and_passed_over(text, tmp_path, caplog):
+def test_a_file_that_holds_no_summary_is_logged_and_ignored(text, tmp_path, caplog):
     path = tmp_path / "summary.json"
     path.write_text(text)
     with caplog.at_level(logging.WARNING):
         assert ContextManager("gpt-4", summary_storage_path=path).summary is None
-    assert "no summary" in caplog.text
+    assert "no valid summary" in caplog.text
     path.write_bytes(b"\xff")
     assert ContextManager("gpt-4", summary_storage_path=path).summary is None
 
