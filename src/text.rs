@@ -28,11 +28,17 @@ pub fn ends_line(character: char) -> bool {
     matches!(character, '\n' | '\u{b}'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
+/// Bytes that are compared together.
+const BLOCK: usize = 256;
+
 /// True if another character than `\n` ends a line in the text. O(length).
 pub fn has_other_line_ends(text: &str) -> bool {
+    // A block is looked through to its end, so that the processor compares many bytes at once.
+    let is_end = |byte: &u8| u8::from(matches!(byte, 0xb..=0xd | 0x1c..=0x1e));
+    let narrow = |block: &[u8]| block.iter().fold(0, |found, byte| found | is_end(byte)) != 0;
     let wide =
         || ["\u{85}", "\u{2028}", "\u{2029}"].iter().any(|end| memmem::find(text.as_bytes(), end.as_bytes()).is_some());
-    text.bytes().any(|byte| matches!(byte, 0xb..=0xd | 0x1c..=0x1e)) || !text.is_ascii() && wide()
+    text.as_bytes().chunks(BLOCK).any(narrow) || !text.is_ascii() && wide()
 }
 
 /// Returns the sentences of a line, without surrounding space. A full stop inside a name or a number ends none.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::scan::{ByteClasses, DIGIT, DOT, HYPHEN, LOWER, SLASH, UNDERSCORE, UPPER, Word, classes_of};
+use super::scan::{ByteClasses, DIGIT, DOT, HYPHEN, LOWER, SLASH, UNDERSCORE, UPPER, Word, class_of, classes_of};
 use super::{Anchor, AnchorKind, LONGEST_ANCHOR};
 
 /// Numbers with fewer digits are mostly counts, and repeat by chance.
@@ -31,7 +31,7 @@ pub(super) fn judge(text: &str, word: Word, each: &mut impl FnMut(Anchor)) {
     if word.seen & !LOWER == 0 {
         return;
     }
-    let mut judged = AnchorJudge { text, each };
+    let mut judged = AnchorJudge { text, seen: word.seen, each };
     match word.seen {
         seen if seen & SLASH != 0 => judged.path(word.range),
         seen if seen & HYPHEN != 0 => judged.hyphened(word.range),
@@ -40,8 +40,11 @@ pub(super) fn judge(text: &str, word: Word, each: &mut impl FnMut(Anchor)) {
     }
 }
 
+/// Loops over bytes instead of searching in strings: words are short, and starting a search costs more than the loop.
 struct AnchorJudge<'a, F> {
     text: &'a str,
+    /// The classes of the bytes in the whole word.
+    seen: ByteClasses,
     each: &'a mut F,
 }
 
@@ -52,87 +55,114 @@ impl<F: FnMut(Anchor)> AnchorJudge<'_, F> {
         }
     }
 
-    /// Trims punctuation of the sentence from both ends of a word.
-    fn trimmed(&self, range: Range<usize>, start: &[char], end: &[char]) -> Range<usize> {
-        let word = &self.text[range.clone()];
-        let cut = word.trim_end_matches(end).len();
-        let begin = word[..cut].len() - word[..cut].trim_start_matches(start).len();
-        range.start + begin..range.start + cut
+    /// Trims bytes of these classes from the start and from the end of a word: punctuation of the sentence.
+    fn trimmed(&self, range: Range<usize>, start: ByteClasses, end: ByteClasses) -> Range<usize> {
+        let Range { start: mut from, end: mut to } = range;
+        let is_of = |at: usize, classes: ByteClasses| class_of(self.text.as_bytes()[at]) & classes != 0;
+        while from < to && is_of(to - 1, end) {
+            to -= 1;
+        }
+        while from < to && is_of(from, start) {
+            from += 1;
+        }
+        from..to
     }
 
-    /// Judges each piece between two separators.
-    fn pieces(&mut self, range: Range<usize>, separator: &str, judge: fn(&mut Self, Range<usize>)) {
+    /// Judges each piece between two separators of a word.
+    fn pieces(&mut self, range: Range<usize>, separator: u8, judge: fn(&mut Self, Range<usize>)) {
         let mut start = range.start;
-        for piece in self.text[range].split(separator) {
-            judge(self, start..start + piece.len());
-            start += piece.len() + separator.len();
+        for at in range.clone() {
+            if self.text.as_bytes()[at] == separator {
+                judge(self, start..at);
+                start = at + 1;
+            }
         }
+        judge(self, start..range.end);
     }
 
     /// Judges a word with a slash.
     fn path(&mut self, range: Range<usize>) {
-        let range = self.trimmed(range, &['-'], &['/', '.', '-']);
+        let range = self.trimmed(range, HYPHEN, SLASH | DOT | HYPHEN);
         let word = &self.text[range.clone()];
         let range = if word.starts_with("//") || word.starts_with("...") {
             // The rest of a URL after its scheme, or a path whose beginning was left out.
-            let rest = word.trim_start_matches(['/', '.']);
-            range.end - rest.len()..range.end
+            self.trimmed(range, SLASH | DOT, 0)
         } else {
             range
         };
         let word = &self.text[range.clone()];
-        if let Some(name) = searched_file_length(word) {
+        if let Some(name) = self.searched_file_length(word) {
             self.path(range.start..range.start + name);
             self.hyphened(range.start + name..range.end);
         } else if is_path(word) {
             self.give(range, AnchorKind::Path);
         } else {
-            self.pieces(range, "/", Self::hyphened);
+            self.pieces(range, b'/', Self::hyphened);
         }
     }
 
     /// Judges a word that may have hyphens.
     fn hyphened(&mut self, range: Range<usize>) {
-        let range = self.trimmed(range, &['-'], &['-', '.']);
+        let range = self.trimmed(range, HYPHEN, HYPHEN | DOT);
         let word = &self.text[range.clone()];
-        if !word.contains('-') {
+        if !word.bytes().any(|byte| byte == b'-') {
             self.dotted(range);
         } else if is_uuid(word) {
             self.give(range, AnchorKind::Id);
-        } else if let Some(name) = searched_file_length(word) {
+        } else if let Some(name) = self.searched_file_length(word) {
             self.hyphened(range.start..range.start + name);
             self.hyphened(range.start + name..range.end);
-        } else if has_extension(word) {
+        } else if self.seen & DOT != 0 && has_extension(word) {
             self.give(range, AnchorKind::Path);
         } else {
-            self.pieces(range, "-", Self::dotted);
+            self.pieces(range, b'-', Self::dotted);
         }
     }
 
     /// Judges a word that may have dots.
     fn dotted(&mut self, range: Range<usize>) {
-        let range = self.trimmed(range, &['.'], &['.']);
+        let range = self.trimmed(range, DOT, DOT);
         let word = &self.text[range.clone()];
-        if !word.contains('.') {
-            let seen = classes_of(word);
+        let seen = classes_of(word);
+        if seen & DOT == 0 {
             self.single(range, seen);
-        } else if word.contains("..") {
-            self.pieces(range, "..", Self::dotted);
-        } else if word.starts_with(|first: char| first.is_ascii_digit()) {
+        } else if word.as_bytes().windows(2).any(|pair| pair == b"..") {
+            let mut start = range.start;
+            for piece in word.split("..") {
+                self.dotted(start..start + piece.len());
+                start += piece.len() + 2;
+            }
+        } else if word.as_bytes()[0].is_ascii_digit() {
             if is_number(word) {
                 self.give(range, AnchorKind::Number);
             } else if word.bytes().any(|byte| byte.is_ascii_alphabetic()) {
-                self.pieces(range, ".", Self::dotted);
+                self.pieces(range, b'.', Self::dotted);
             }
-        } else if word.split('.').any(|name| name.len() > 1 && !name.starts_with(|c: char| c.is_ascii_digit())) {
+        } else if word.as_bytes().split(|byte| *byte == b'.').any(|name| name.len() > 1 && !name[0].is_ascii_digit()) {
             self.give(range, AnchorKind::Dotted);
         }
     }
 
+    /// Returns the length of a file name that is followed by a hyphen and a line number, as in the output of `grep -C`:
+    /// `lib.rs-120-text`.
+    fn searched_file_length(&self, word: &str) -> Option<usize> {
+        if self.seen & DOT == 0 || self.seen & HYPHEN == 0 || word.len() > 2 * LONGEST_ANCHOR {
+            return None; // A longer word is data; each hyphen is looked back from.
+        }
+        let bytes = word.as_bytes();
+        let is_number = |start: usize| {
+            let digits = bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            digits > 0 && matches!(bytes.get(start + digits), None | Some(b'-'))
+        };
+        (0..bytes.len()).find(|at| bytes[*at] == b'-' && is_number(at + 1) && has_extension(&word[..*at]))
+    }
+
     /// Judges a word of letters, digits and underscores.
     fn single(&mut self, range: Range<usize>, seen: ByteClasses) {
-        let kind = single(&self.text[range.clone()], seen);
-        if let Some(kind) = kind {
+        // A piece may be a plain word.
+        if seen & !LOWER != 0
+            && let Some(kind) = single(&self.text[range.clone()], seen)
+        {
             self.give(range, kind);
         }
     }
@@ -164,6 +194,10 @@ fn single(word: &str, seen: ByteClasses) -> Option<AnchorKind> {
 /// True if a word has capital letters inside, as names do: after a small letter or a digit, or several before small
 /// letters (`HTTPServer`). The plural `URLs` is a word of prose.
 fn has_humps(word: &str) -> bool {
+    // Most words have no capital after their first letter.
+    if word.is_ascii() && !word.as_bytes()[1..].iter().any(u8::is_ascii_uppercase) {
+        return false;
+    }
     let (mut before, mut large) = (None, 0);
     let mut letters = word.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -206,27 +240,16 @@ fn is_path(word: &str) -> bool {
     }
 }
 
-/// True if a word ends in a dot and a known file extension.
+/// True if a word ends in a dot and a file extension.
 fn has_extension(word: &str) -> bool {
-    word.rsplit_once('.').is_some_and(|(stem, extension)| {
-        stem.ends_with(char::is_alphanumeric)
-            && extension.len() <= LONGEST_EXTENSION
-            && extension.starts_with(|first: char| first.is_ascii_alphabetic())
-            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    })
-}
-
-/// Returns the length of a file name that is followed by a hyphen and a line number, as in the output of `grep -C`:
-/// `lib.rs-120-text`.
-fn searched_file_length(word: &str) -> Option<usize> {
-    if word.len() > 2 * LONGEST_ANCHOR {
-        return None; // Data; each hyphen is looked back from.
-    }
-    word.match_indices('-').map(|(at, _)| at).find(|at| {
-        let after = &word[at + 1..];
-        let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
-        rest.len() < after.len() && (rest.is_empty() || rest.starts_with('-')) && has_extension(&word[..*at])
-    })
+    let bytes = word.as_bytes();
+    let name = bytes.iter().rev().take(LONGEST_EXTENSION + 1).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    name > 0
+        && name <= LONGEST_EXTENSION
+        && name < bytes.len()
+        && bytes[bytes.len() - name].is_ascii_alphabetic()
+        && bytes[bytes.len() - name - 1] == b'.'
+        && word[..bytes.len() - name - 1].ends_with(char::is_alphanumeric)
 }
 
 fn is_uuid(word: &str) -> bool {

@@ -21,10 +21,11 @@ pub(super) const DOT: ByteClasses = 1 << 4;
 pub(super) const SLASH: ByteClasses = 1 << 5;
 /// Hyphens.
 pub(super) const HYPHEN: ByteClasses = 1 << 6;
-/// Bytes of a character outside ASCII, which may or may not be part of a word.
-const BEYOND: ByteClasses = 1 << 7;
+/// Bytes that end a run of the others: separators of words, and bytes of a character outside ASCII, which may or may not
+/// be part of a word.
+const STOP: ByteClasses = 1 << 7;
 
-/// The class of each byte; zero for a byte that separates words.
+/// The class of each byte.
 const CLASS: [ByteClasses; 256] = classes();
 
 const ESCAPE: u8 = 0x1b;
@@ -48,8 +49,7 @@ const fn classes() -> [ByteClasses; 256] {
             b'.' => DOT,
             b'/' => SLASH,
             b'-' => HYPHEN,
-            0x80.. => BEYOND,
-            _ => 0,
+            _ => STOP,
         };
         if byte == u8::MAX {
             return classes;
@@ -58,13 +58,18 @@ const fn classes() -> [ByteClasses; 256] {
     }
 }
 
+/// Returns the class of a byte.
+pub(super) fn class_of(byte: u8) -> ByteClasses {
+    CLASS[usize::from(byte)]
+}
+
 /// Returns the classes of the bytes in a word that was cut out of another.
 pub(super) fn classes_of(word: &str) -> ByteClasses {
-    let seen = word.bytes().fold(0, |seen, byte| seen | CLASS[usize::from(byte)]);
-    if seen & BEYOND == 0 {
+    let seen = word.bytes().fold(0, |seen, byte| seen | class_of(byte));
+    if seen & STOP == 0 {
         return seen;
     }
-    word.chars().filter(|letter| !letter.is_ascii()).fold(seen & !BEYOND, |seen, letter| seen | case(letter))
+    word.chars().filter(|letter| !letter.is_ascii()).fold(seen & !STOP, |seen, letter| seen | case(letter))
 }
 
 /// Calls `each` with each word of `text`, in order.
@@ -72,7 +77,7 @@ pub(super) fn scan(text: &str, mut each: impl FnMut(Word)) {
     let bytes = text.as_bytes();
     let mut at = line::prefix(bytes);
     while at < bytes.len() {
-        if CLASS[usize::from(bytes[at])] == 0 {
+        if class_of(bytes[at]) == STOP && bytes[at].is_ascii() {
             at += gap(&bytes[at..]);
             continue;
         }
@@ -92,15 +97,16 @@ pub(super) fn scan(text: &str, mut each: impl FnMut(Word)) {
 fn word_end(text: &str, start: usize) -> (usize, ByteClasses) {
     let bytes = text.as_bytes();
     let (mut at, mut word) = (start, 0);
-    while let Some(byte) = bytes.get(at) {
-        let class = CLASS[usize::from(*byte)];
-        if class == 0 {
+    loop {
+        let rest = &bytes[at..];
+        let run = rest.iter().position(|byte| {
+            word |= class_of(*byte);
+            word & STOP != 0
+        });
+        word &= !STOP;
+        at += run.unwrap_or(rest.len());
+        if bytes.get(at).is_none_or(u8::is_ascii) {
             break;
-        }
-        if class != BEYOND {
-            word |= class;
-            at += 1;
-            continue;
         }
         let Some(letter) = character(text, at).filter(|letter| is_letter(*letter)) else { break };
         // Text in a script without spaces and capitals touches the names in it, so a name ends or begins here.

@@ -7,6 +7,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
 
 use crate::shared::Lazy;
+use crate::text::lines_of;
 
 /// Words that report a failure, in any case.
 const WORDS: [&str; 40] = [
@@ -61,12 +62,14 @@ static FINDER: Lazy<AhoCorasick> = Lazy::new(|| {
         .expect("a fixed list of short words makes an automaton")
 });
 
-/// Lines in which a program reports its failure, inside any other text, such as a printed file or a list of files. The
-/// words must begin the line, so code and prose about failures do not count.
-static REPORTS: Lazy<Regex> = Lazy::new(|| lines_that_begin_with(&[&OWN_FAILURES[..], &LOGGED_FAILURES[..]].concat()));
+/// The beginning of a line in which a program reports its failure, inside any other text, such as a printed file or a list
+/// of files. The words must begin the line, so code and prose about failures do not count.
+///
+/// Each line is matched by itself. Most lines differ in their first word, and the rest of such a line is not read.
+static REPORTS: Lazy<Regex> = Lazy::new(|| beginning(&[&OWN_FAILURES[..], &LOGGED_FAILURES[..]].concat()));
 
 /// The same without log lines, because a printed log reports failures of other programs.
-static OWN_REPORTS: Lazy<Regex> = Lazy::new(|| lines_that_begin_with(&OWN_FAILURES));
+static OWN_REPORTS: Lazy<Regex> = Lazy::new(|| beginning(&OWN_FAILURES));
 
 const OWN_FAILURES: [&str; 4] = [
     // Words that begin an error of programs and shells.
@@ -84,22 +87,35 @@ const LOGGED_FAILURES: [&str; 2] = [
     r#"\{[^\n]{0,200}"level": ?"(?:error|fatal|critical|panic)""#,
 ];
 
-fn lines_that_begin_with(forms: &[&str]) -> Regex {
-    Regex::new(&format!("(?m)^(?:{})", forms.join("|"))).expect("a fixed pattern compiles")
+fn beginning(forms: &[&str]) -> Regex {
+    Regex::new(&format!("^(?:{})", forms.join("|"))).expect("a fixed pattern compiles")
+}
+
+/// A line without the character that ends it.
+fn without_end(line: &str) -> &str {
+    line.strip_suffix('\n').unwrap_or(line)
 }
 
 /// Returns the offsets in `text` of lines in which a program reports its failure. O(length).
 pub fn reports(text: &str) -> Vec<usize> {
-    REPORTS.find_iter(text).map(|found| found.start()).collect()
+    let mut start = 0;
+    let starts = lines_of(text).filter_map(|line| {
+        let at = start;
+        start += line.len();
+        REPORTS.is_match(without_end(line)).then_some(at)
+    });
+    starts.collect()
 }
 
 /// True if a program reports its own failure in a line of `text`. O(length).
 pub fn reports_own_failure(text: &str) -> bool {
     /// Values that mean that nothing failed, as in `error: none`.
     const NOTHING: [&str; 5] = ["0", "none", "nothing", "null", "false"];
-    OWN_REPORTS.find_iter(text).any(|found| {
-        let said = text[found.end()..].lines().next().unwrap_or_default().trim_matches([' ', '.']);
-        !NOTHING.contains(&said)
+    lines_of(text).any(|line| {
+        OWN_REPORTS.find(without_end(line)).is_some_and(|found| {
+            let said = line[found.end()..].lines().next().unwrap_or_default().trim_matches([' ', '.']);
+            !NOTHING.contains(&said)
+        })
     })
 }
 

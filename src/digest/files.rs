@@ -23,6 +23,8 @@ pub(super) struct Files {
     replaced: HashMap<LineKey, usize, RandomState>,
     /// The lines that calls wrote.
     written: HashSet<LineKey, RandomState>,
+    /// True for each file of which one output is the only text. Its lines need no keys.
+    read_once: Vec<bool>,
 }
 
 impl Files {
@@ -33,6 +35,7 @@ impl Files {
             newest: HashMap::default(),
             replaced: HashMap::default(),
             written: HashSet::default(),
+            read_once: read_once(sources),
         };
         let mut touched: Vec<usize> = Vec::new();
         for (index, source) in sources.iter().enumerate() {
@@ -40,6 +43,7 @@ impl Files {
             touched.resize(touched.len().max(file as usize + 1), 0);
             touched[file as usize] = source.message + 1;
             match source.origin {
+                Origin::Output if files.read_once[file as usize] => {}
                 Origin::Output => files.see(file, index, source),
                 Origin::NewText => {
                     files.see(file, index, source);
@@ -83,6 +87,9 @@ impl Files {
 
     /// True if a line of a source is still in its file, as far as is known, and in no newer source.
     pub(super) fn is_live(&self, file: u32, source: usize, message: usize, line: &str) -> bool {
+        if self.read_once[file as usize] {
+            return true;
+        }
         let key = key(file, line);
         self.newest.get(&key) == Some(&source) && self.replaced.get(&key).is_none_or(|at| *at < message)
     }
@@ -92,6 +99,20 @@ impl Files {
         // With no written lines, the digest of the line is not computed.
         !self.written.is_empty() && !line.trim().is_empty() && self.written.contains(&key(file, line))
     }
+}
+
+/// Returns true for each file of which one output is the only text, without lines that are split into slices.
+fn read_once(sources: &[Source<'_>]) -> Vec<bool> {
+    let mut last: Vec<(usize, Option<&Source<'_>>)> = Vec::new();
+    for source in sources.iter().filter(|source| source.origin != Origin::Call) {
+        let Some(file) = source.file else { continue };
+        last.resize(last.len().max(file as usize + 1), (0, None));
+        let (count, newest) = &mut last[file as usize];
+        *count += 1;
+        *newest = Some(source);
+    }
+    let is_whole = |source: &Source<'_>| source.origin == Origin::Output && !source.has_slices();
+    last.iter().map(|(count, newest)| *count == 1 && newest.is_some_and(is_whole)).collect()
 }
 
 fn key(file: u32, line: &str) -> LineKey {

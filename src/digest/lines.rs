@@ -12,16 +12,13 @@ use super::anchor_worth::{AnchorFacts, alone, worth};
 use super::files::Files;
 use super::mark::{BULLET, Mark};
 use super::numbers::{Numbering, numbered_line};
-use super::sources::{Origin, Source};
+use super::sources::{LONGEST_LINE, Origin, Source};
 use crate::anchors::{Anchor, anchors};
 use crate::message::{Role, Text};
 use crate::text::{end_of_slice, ends_line, has_other_line_ends, lines_of, sentences, sentences_with_space};
 
 /// Minimum length in bytes of a word that is counted.
 const LEAST_WORD: usize = 4;
-
-/// A line with more bytes is split into slices, so that no line can take a whole budget.
-const LONGEST_LINE: usize = 600;
 
 /// Approximate size of a slice in bytes.
 const SLICE: usize = 200;

@@ -12,6 +12,7 @@ use super::sections::{AS_WRITTEN, path_of, sections, short};
 use crate::calls::{self, Call};
 use crate::message::{Item, Message, Part, Role, Text};
 use crate::store::{Storing, marked, noted_removals};
+use crate::text::{has_other_line_ends, lines_of};
 
 /// The kind of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,9 @@ pub(super) enum Origin {
     /// Names that an older digest kept without their lines.
     Names,
 }
+
+/// A line with more bytes is split into slices, so that no line can take a whole budget.
+pub(super) const LONGEST_LINE: usize = 600;
 
 /// One text of the conversation.
 #[derive(Debug)]
@@ -53,6 +57,13 @@ pub(super) struct Source<'a> {
     pub numbering: Numbering,
     /// Tokens for each byte of its text.
     pub density: f64,
+}
+
+impl Source<'_> {
+    /// True if a line of the text may be split into slices, or may count as several lines. O(length).
+    pub(super) fn has_slices(&self) -> bool {
+        has_other_line_ends(&self.text) || lines_of(&self.text).any(|line| line.len() > LONGEST_LINE)
+    }
 }
 
 /// Number of each file of a conversation, by its path.

@@ -1,5 +1,7 @@
 //! Reads the answered calls of a conversation.
 
+use std::cell::OnceCell;
+
 use crate::calls::{self, Call};
 use crate::edit::ItemPlace;
 use crate::message::{Item, Outcome, Part, Text, digest_of};
@@ -36,8 +38,15 @@ pub(super) struct CallAnswer<'a> {
     pub text: &'a str,
     /// The part of the output that is in the conversation.
     pub extent: Extent,
+    /// See [`CallAnswer::failed`]. Computed on demand: it takes longer than the rest, and few answers need it.
+    failed: OnceCell<bool>,
+}
+
+impl CallAnswer<'_> {
     /// True if the output says that the call failed.
-    pub failed: bool,
+    pub(super) fn failed(&self) -> bool {
+        *self.failed.get_or_init(|| calls::failed(self.text))
+    }
 }
 
 /// Returns the answers in kept messages, oldest first, that consist of one text. O(length of calls).
@@ -67,7 +76,7 @@ pub(super) fn of<'a, T: Text>(working_copy: &WorkingCopy<'a, T>) -> Vec<CallAnsw
             place,
             text,
             extent,
-            failed: *outcome == Outcome::Failed || calls::failed(text),
+            failed: if *outcome == Outcome::Failed { OnceCell::from(true) } else { OnceCell::new() },
         })
     };
     working_copy.pairs.calls().iter().filter_map(read).collect()

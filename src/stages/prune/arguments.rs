@@ -42,7 +42,7 @@ pub(super) fn find<T: Text>(
     for (index, answer) in answers.iter().enumerate() {
         let (message, part) = answer.call;
         let Part::Call { input, .. } = &working_copy.conversation.messages[message].parts[part] else { continue };
-        let writes = answer.said.writing != WriteExtent::Nothing && !answer.failed;
+        let writes = answer.said.writing != WriteExtent::Nothing && !answer.failed();
         // Replacement characters mark bytes that cannot be restored.
         if !writes || input.len() < LEAST || input.contains(char::REPLACEMENT_CHARACTER) {
             continue;

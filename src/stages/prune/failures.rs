@@ -19,10 +19,16 @@ enum Target<'a> {
 /// Returns every output of a failed call that succeeded later, oldest first. O(answers).
 pub(super) fn find(answers: &[CallAnswer<'_>]) -> Vec<SupersededOutput> {
     let mut went_well: HashMap<(&str, Target<'_>), usize, RandomState> = HashMap::default();
+    let mut times: HashMap<(&str, Target<'_>), usize, RandomState> = HashMap::default();
     let mut found = Vec::new();
-    for (_, answer) in newest_first(answers).filter(|(_, answer)| answer.extent != Extent::Gone) {
-        let key = (answer.tool, target(answer));
-        match (answer.failed, went_well.get(&key)) {
+    let tries = || {
+        let there = newest_first(answers).map(|(_, answer)| answer).filter(|answer| answer.extent != Extent::Gone);
+        there.map(|answer| ((answer.tool, target(answer)), answer))
+    };
+    tries().for_each(|(key, _)| *times.entry(key).or_default() += 1);
+    // A call that was made once has no later success.
+    for (key, answer) in tries().filter(|(key, _)| times[key] > 1) {
+        match (answer.failed(), went_well.get(&key)) {
             (true, Some(message)) => {
                 let by = successor(*message, &format!("a later call of {} that went well", shown(answer.tool)));
                 found.push(SupersededOutput { place: answer.place, by, form: RemainingForm::Newer });

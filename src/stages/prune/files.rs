@@ -56,8 +56,18 @@ impl Files {
         let (mut later, mut files) = (Later::default(), Files::default());
         // Writes that other content was removed for.
         let mut needed: HashSet<usize, RandomState> = HashSet::default();
+        let mut uses: HashMap<&str, usize, RandomState> = HashMap::default();
+        answers
+            .iter()
+            .filter_map(|answer| answer.said.path.as_deref())
+            .for_each(|path| *uses.entry(path).or_default() += 1);
         for (index, answer) in newest_first(answers) {
-            let (Some(path), false) = (&answer.said.path, answer.failed) else { continue };
+            let Some(path) = answer.said.path.as_deref() else { continue };
+            // The only call about a file supersedes nothing.
+            let is_alone = answer.said.writing == WriteExtent::Nothing && uses[path] == 1;
+            if is_alone || answer.failed() {
+                continue;
+            }
             let next = later.ids.len() as u64;
             let file = *later.ids.entry(path).or_insert(next);
             if answer.said.writing != WriteExtent::Nothing {

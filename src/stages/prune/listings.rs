@@ -77,7 +77,7 @@ pub(super) fn find(answers: &[CallAnswer<'_>]) -> Vec<SupersededOutput> {
                 let by = successor(*message, &by);
                 found.push(SupersededOutput { place: answer.place, by, form: RemainingForm::Newer });
             }
-            None if !answer.failed && answer.extent != Extent::Rest => {
+            None if !answer.failed() && answer.extent != Extent::Rest => {
                 newest.insert(answer.question, answer.place.message);
             }
             None => {}
