@@ -97,14 +97,13 @@ fn without_end(line: &str) -> &str {
 }
 
 /// Returns the offsets in `text` of lines in which a program reports its failure. O(length).
-pub fn reports(text: &str) -> Vec<usize> {
+pub fn reports(text: &str) -> impl Iterator<Item = usize> {
     let mut start = 0;
-    let starts = lines_of(text).filter_map(|line| {
+    lines_of(text).filter_map(move |line| {
         let at = start;
         start += line.len();
         REPORTS.is_match(without_end(line)).then_some(at)
-    });
-    starts.collect()
+    })
 }
 
 /// True if a program reports its own failure in a line of `text`. O(length).

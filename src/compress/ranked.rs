@@ -122,7 +122,7 @@ impl<'a> RankedLines<'a> {
         let found = if is_read { failure_words(self.text) } else { Vec::new() };
         let mut cursor = Cursor::of(&found);
         let is_formed = self.marks.iter().any(|mark| mark.reports == Reports::ByForm);
-        let formed = if is_formed { reports(self.text) } else { Vec::new() };
+        let formed = if is_formed { reports(self.text).collect() } else { Vec::new() };
         let mut forms = Cursor::of(&formed);
         let mut trail = 0;
         let mut outline = Outline::of(Unit::Lines);

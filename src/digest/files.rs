@@ -101,7 +101,7 @@ impl Files {
     }
 }
 
-/// Returns true for each file of which one output is the only text, without lines that are split into slices.
+/// Finds the files of which one output is the only text, without lines that are split into slices. O(length of the outputs).
 fn read_once(sources: &[Source<'_>]) -> Vec<bool> {
     let mut last: Vec<(usize, Option<&Source<'_>>)> = Vec::new();
     for source in sources.iter().filter(|source| source.origin != Origin::Call) {

@@ -237,7 +237,7 @@ const LAST_LINES: usize = 5;
 /// Returns the line in which a result states its failure. For a traceback it is the line with the exception.
 fn failure(text: &str) -> Option<String> {
     const TRACEBACK: &str = "Traceback (most recent call last)";
-    let reported = &text[*reports(text).first()?..];
+    let reported = &text[reports(text).next()?..];
     let mut lines = reported.lines();
     let first = lines.next()?;
     let is_words = |line: &&str| !line.is_empty() && !line.starts_with(char::is_whitespace);

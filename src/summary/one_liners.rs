@@ -118,7 +118,7 @@ fn result<T: Text>(items: &[Item<T>]) -> String {
     {
         return line;
     }
-    let failed = reports(text).first().map(|at| &text[*at..]);
+    let failed = reports(text).next().map(|at| &text[at..]);
     first_line(failed.unwrap_or(text), RESULT)
 }
 

@@ -119,7 +119,7 @@ pub(super) fn text_lines(text: &str) -> Vec<TextPart<'_>> {
     let mut parts = Vec::new();
     let mut from = 0;
     if text.contains('\n') && !text.trim_start().is_empty() {
-        for start in reports(text).into_iter().filter(|start| text[..*start].ends_with('\n')) {
+        for start in reports(text).filter(|start| text[..*start].ends_with('\n')) {
             let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
             parts.push(TextPart::Words(&text[from..start]));
             parts.push(TextPart::Report(&text[start..end]));
