@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from ullage import _core
+from ullage._engine.arguments import require_budget
 
 
 @dataclass(frozen=True)
@@ -131,11 +132,12 @@ def compress(
 
     Raises:
         PolicyError: If the compressor is unknown, or the pattern cannot be used.
-        TypeError: If the text is not a string.
+        TypeError: If the text is not a string, or the budget is not a whole number.
     """
     if not isinstance(text, str):
         order = "; give the text first, then the budget" if isinstance(budget, str) else ""
         raise TypeError(f"text must be a str; got {type(text).__name__}{order}")
+    require_budget(budget)
     shortened, kind, left_out, before, after = _core.compress(
         text,
         tool,

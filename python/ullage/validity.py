@@ -127,7 +127,7 @@ def repair(
         ValueError: If ``open_calls`` is neither of the two.
     """
     if open_calls not in {"answer", "remove"}:
-        message = f"open_calls is {open_calls!r}; it must be 'answer' or 'remove'"
+        message = f"open_calls must be 'answer' or 'remove'; got {open_calls!r}"
         raise ValueError(message)
     out, repairs = _core.repair(messages, format, remove_open_calls=open_calls == "remove")
     return Repaired(out, [Repair(*done) for done in repairs])

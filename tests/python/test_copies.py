@@ -96,6 +96,25 @@ def test_a_view_says_how_it_is_kept():
         pickle.dumps(view)
 
 
+@pytest.mark.parametrize("copied", COPIES)
+def test_a_copied_tracker_has_the_usage_and_counts_separately(copied):
+    catalog = ullage.ModelCatalog(prices={"mine": {"input": 1.0, "output": 2.0}})
+    tracker = ullage.UsageTracker(500, catalog=catalog)
+    tracker.record("s", "agent", "mine", ullage.Usage(1, 100, 10))
+    twin = copied(tracker)
+    assert (twin.usage("s"), twin.cost(), twin.budget) == (tracker.usage("s"), tracker.cost(), 500)
+    twin.record("s", "agent", "mine", ullage.Usage(1, 1, 1))
+    assert tracker.usage("s").total == 110
+    assert (twin.usage("s").total, twin.usage().total) == (112, 112)
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_a_copied_catalog_finds_the_same(copied):
+    catalog = ullage.ModelCatalog(overrides={"mine": {"window": 9_000}}, litellm="auto")
+    assert copied(catalog).limits("mine") == catalog.limits("mine")
+    assert copied(catalog).limits("gpt-4o") == catalog.limits("gpt-4o")
+
+
 def test_every_object_says_what_it_is(tmp_path):
     engine = ullage.ContextManager()
     view = engine.open()

@@ -3,6 +3,7 @@
 # mypy: disable-error-code="arg-type,call-arg"
 
 import asyncio
+import re
 
 import pytest
 
@@ -148,3 +149,30 @@ def test_a_result_in_place_of_the_name_of_its_tool_is_a_warning():
     engine = ullage.ContextManager()
     with pytest.warns(ullage.UllageWarning, match=r"give the name first: shrink\(name, result\)"):
         assert engine.shrink("a line of a log\n" * 100, "read_log") == "read_log"
+
+
+@pytest.mark.parametrize("name", ["window", "windw"])
+def test_a_setting_of_a_policy_given_to_an_engine_is_answered_with_the_policy(name):
+    remedy = re.escape("pass policy=ullage.Policy(window=...)")
+    with pytest.raises(TypeError, match=remedy):
+        ullage.ContextManager(**{name: 8_000})
+
+
+@pytest.mark.parametrize("budget", [1.5, "100", True])
+def test_a_budget_that_is_not_a_whole_number_is_named(budget):
+    engine = ullage.ContextManager()
+    for call in (engine.plan, engine.open().messages):
+        with pytest.raises(
+            TypeError, match=r"budget must be a whole number.*; got " + repr(budget)
+        ):
+            call(BEDROCK, budget=budget)
+    with pytest.raises(TypeError, match=f"budget must be a whole number.*; got {budget!r}"):
+        ullage.compress("a log", budget)
+
+
+@pytest.mark.parametrize(
+    ("pins", "remedy"), [(3, r"use \[3\]"), (["a"], "got 'a'"), ([1.5], "got 1.5")]
+)
+def test_pins_that_are_not_indices_are_named(pins, remedy):
+    with pytest.raises(TypeError, match=rf"pins must be .*{remedy}"):
+        ullage.ContextManager().plan(BEDROCK, pins=pins)

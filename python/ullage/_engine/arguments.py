@@ -16,16 +16,30 @@ if TYPE_CHECKING:
     from ullage.stores.protocol import Store
 
 
+def is_whole(value: object) -> bool:
+    """True if the value is a whole number. A bool is not one here."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def require_budget(budget: object) -> None:
+    """Refuses a budget that is neither None nor a whole number.
+
+    Raises:
+        TypeError: If it is any other value.
+    """
+    if budget is not None and not is_whole(budget):
+        raise TypeError(f"budget must be a whole number of tokens; got {budget!r}")
+
+
 def require_number(name: str, value: Any, *, least: int, most: int | None = None) -> None:
     """Refuses a value that is not a whole number from ``least`` to ``most``, if given.
 
     Raises:
         PolicyError: If it is any other value.
     """
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    if not is_number or value < least or (most is not None and value > most):
-        end = "on" if most is None else f"to {most}"
-        raise PolicyError(f"{name}: it is {value!r}; it must be a number from {least} {end}")
+    if not is_whole(value) or value < least or (most is not None and value > most):
+        end = "or more" if most is None else f"to {most}"
+        raise PolicyError(f"{name}: must be a whole number, {least} {end}; got {value!r}")
 
 
 def require_share(name: str, value: Any, *, above_zero: bool) -> None:
@@ -37,7 +51,7 @@ def require_share(name: str, value: Any, *, above_zero: bool) -> None:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= 1 or (above_zero and value == 0):
         least = "above 0" if above_zero else "from 0"
-        raise PolicyError(f"{name}: it is {value!r}; it must be a share {least} to 1")
+        raise PolicyError(f"{name}: must be a number {least} to 1; got {value!r}")
 
 
 def require_bool(name: str, value: Any) -> None:
@@ -47,7 +61,7 @@ def require_bool(name: str, value: Any) -> None:
         PolicyError: If it is any other value.
     """
     if not isinstance(value, bool):
-        raise PolicyError(f"{name}: it is {value!r}; it must be true or false")
+        raise PolicyError(f"{name}: must be True or False; got {value!r}")
 
 
 def require_choice(name: str, value: Any, choices: Sequence[str]) -> None:
@@ -57,7 +71,7 @@ def require_choice(name: str, value: Any, choices: Sequence[str]) -> None:
         PolicyError: If it is any other value.
     """
     if value not in choices:
-        raise PolicyError(f"{name}: it is {value!r}; it must be one of {', '.join(choices)}")
+        raise PolicyError(f"{name}: must be one of {', '.join(choices)}; got {value!r}")
 
 
 def require_callable(name: str, value: Any) -> None:

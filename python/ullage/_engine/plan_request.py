@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from ullage._engine.arguments import is_whole, require_budget
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -28,6 +30,12 @@ class PlanRequest:
         fixed: Callable[[], int],
         time_limit: float,
     ) -> None:
+        require_budget(budget)
+        if is_whole(pins):
+            raise TypeError(f"pins must be a list of indices; got {pins!r}; use [{pins!r}]")
+        for pin in pins:
+            if not is_whole(pin):
+                raise TypeError(f"pins must be whole numbers, indices of messages; got {pin!r}")
         self.budget = budget
         self.hard = hard
         self.pins = pins

@@ -148,6 +148,14 @@ class ModelCatalog:
         # Reentrant, because a log handler may call the catalog.
         self._lock = threading.RLock()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the sources without the lock. Another process reads the tables again."""
+        state = {name: value for name, value in vars(self).items() if name != "_lock"}
+        return state | {"_state": [], "_found": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.RLock())
+
     def __repr__(self) -> str:
         names = [*self._overrides, *(source for source, _ in self._tables), "built-in"]
         return f"ModelCatalog({', '.join(names)})"

@@ -84,6 +84,16 @@ class UsageTracker:
         self._sessions: OrderedDict[str, _Rows] = OrderedDict()
         self._all: _Rows = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the usage so far, without the lock. A copy continues separately."""
+        with self._lock:
+            sessions = OrderedDict((name, dict(rows)) for name, rows in self._sessions.items())
+            copied = {"_sessions": sessions, "_all": dict(self._all)}
+        return {name: value for name, value in vars(self).items() if name != "_lock"} | copied
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
+
     def __repr__(self) -> str:
         return f"UsageTracker(budget={self.budget}, sessions={len(self._sessions)})"
 
