@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from google.genai import types
 
 from ullage._engine.lru_cache import LruCache
+from ullage._hosts.conversations import KEPT_BYTES
 from ullage.adk.conversations import invocation_of, paying_session, session_key
 from ullage.usage.tokens import Usage
 
@@ -116,10 +117,6 @@ class Call:
     began: int = field(default_factory=time.perf_counter_ns)
     counted: Usage = _NOTHING
 
-    def restart(self) -> None:
-        """Takes the time from now on."""
-        self.began = time.perf_counter_ns()
-
 
 class Meter:
     """Counts the usage of model calls.
@@ -133,7 +130,7 @@ class Meter:
 
     def __init__(self, tracker: UsageTracker) -> None:
         self.tracker = tracker
-        self._calls: LruCache[Call] = LruCache(_CALLS)
+        self._calls: LruCache[Call] = LruCache(_CALLS, KEPT_BYTES)
 
     def account(self, context: CallbackContext) -> str:
         """Returns the session that pays, with its usage in earlier processes.
@@ -158,6 +155,11 @@ class Meter:
         call = Call(model or "")
         self._calls.put(_place(context), call)
         return call
+
+    def keep(self, context: CallbackContext, call: Call, fitted: FittedRequest | None) -> None:
+        """Keeps the request of a call until its usage is counted, and starts its time."""
+        call.fitted, call.began = fitted, time.perf_counter_ns()
+        self._calls.put(_place(context), call, 0 if fitted is None else fitted.reading.bytes)
 
     def current_call(self, context: CallbackContext) -> Call:
         """Returns the running call of this context."""

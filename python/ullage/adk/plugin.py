@@ -137,9 +137,9 @@ class ContextHooks:
             # Google has the history of a stateful interaction, and the request only what is new.
             return None
         with collect_usage() as summaries:
-            call.fitted = await self._requests.fit(callback_context, llm_request)
+            fitted = await self._requests.fit(callback_context, llm_request)
         self._meter.add_summaries(callback_context, summaries)
-        call.restart()
+        self._meter.keep(callback_context, call, fitted)
         return None
 
     @_harmless
