@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::economics::Savings;
 use crate::policy::StageName;
 
 /// The effect of one stage.
@@ -96,6 +97,8 @@ pub struct Stats {
     pub shrinks: usize,
     /// Tokens saved, by stage; `shrink` is the saving at arrival.
     pub saved: BTreeMap<&'static str, usize>,
+    /// The requests with reported tokens, beside those of doing nothing.
+    pub savings: Savings,
 }
 
 impl Stats {

@@ -20,6 +20,7 @@ from ullage._engine.steps import arun, run
 from ullage._engine.suggestions import suggesting
 from ullage.report.reports import Stats, Status
 from ullage.summary import request_for
+from ullage.usage.savings import Savings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -126,6 +127,7 @@ class ContextManager:
             listener=self._listener,
             format=format,
             model=model,
+            catalog=catalog,
             append_only=self._append_only,
             recorder=recorder,
         )
@@ -552,23 +554,27 @@ class ContextManager:
         the system prompt and the tools; at most three quarters of the window less the reserve.
 
         While the provider reads from its cache, compactions of this conversation start later, by
-        the policy's ``cache_relax``, and only if they pay back within ``pay_back_within`` requests,
-        unless the messages do not fit otherwise. O(messages).
+        the policy's ``cache_relax``. A compaction that could wait is then made only if it pays back
+        within ``pay_back_within`` requests and before the window is full, and only at the expense
+        of earlier savings or a twentieth of the cost so far. O(messages).
 
         Raises:
             MessageError: If the messages cannot be read.
         """
         with self._components.stopwatch.running():
-            learned = self._components.engine.observe(
+            learned, added = self._components.engine.observe(
                 messages, reported_tokens, cached=cached_tokens, append_only=self._append_only
             )
+        self._components.telemetry.answered(Savings.of_sums(added, self._components.prices))
         self._listener.request(messages, reported_tokens, cached_tokens, is_plausible=learned)
         return learned
 
     @property
     def stats(self) -> Stats:
         """The totals of this engine so far."""
-        return Stats(**self._components.engine.stats(), seconds=self._components.stopwatch.seconds)
+        stats, seconds = self._components.engine.stats(), self._components.stopwatch.seconds
+        savings = Savings.of_sums(stats.pop("savings"), self._components.prices)
+        return Stats(**stats, seconds=seconds, savings=savings)
 
     def _ask(
         self, budget: int | None, hard: bool, pins: Sequence[int], system: Any, tools: Any

@@ -96,7 +96,7 @@ class SessionView(View):
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise MessageError(f"{self._name} in the store is not the state of a view") from error
         self._restore(state)
-        self._version, self._known, self._known_at = cell.version, state, at
+        self._version, self._known, self._known_at = cell.version, _decisions(state), at
         return True
 
     def _save(self) -> bool:
@@ -106,11 +106,21 @@ class SessionView(View):
         fresh = float("inf") if keep_for is None else keep_for * _FRESH_PART
         now = time.time()
         # The clock of the worker that wrote it may be ahead of this one's.
-        if state == self._known and abs(now - self._known_at) < fresh:
+        decisions = _decisions(state)
+        if decisions == self._known and abs(now - self._known_at) < fresh:
             return True
         content = written({_STATE: state, _AT: now}).encode()
         version = at_once(self._store, "write_cell", self._name, content, self._version)
         if version is None:
             return False
-        self._version, self._known, self._known_at = version, state, now
+        self._version, self._known, self._known_at = version, decisions, now
         return True
+
+
+def _decisions(state: dict[str, Any]) -> dict[str, Any]:
+    """Returns a state without its account of tokens.
+
+    The account changes with each answer. It is written with the next decision.
+    """
+    view = {name: value for name, value in state["view"].items() if name != "account"}
+    return {**state, "view": view}

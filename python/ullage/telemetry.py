@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ullage._core import Plan
     from ullage.report.reports import Report
+    from ullage.usage.savings import Savings
 
 logger = Logger(__name__)
 
@@ -43,6 +44,9 @@ _DURATION = "ullage.operation.duration"
 _SAVED = "ullage.tokens.saved"
 _REWRITTEN = "ullage.tokens.rewritten"
 _STAGE = "ullage.stage"
+_INPUT_SAVED = "ullage.input.saved"
+_COST_SAVED = "ullage.cost.saved"
+_CACHE = "ullage.cache"
 
 # The conventional names of an error without a class and of a timeout.
 OTHER = "_OTHER"
@@ -174,6 +178,17 @@ class Telemetry:
     def __init__(self, model: str | None) -> None:
         self._attributes = {} if model is None else {_MODEL: model}
 
+    @_quiet
+    def answered(self, savings: Savings) -> None:
+        """Adds the savings of a request to the metrics."""
+        if "opentelemetry.metrics" not in sys.modules:
+            return
+        instruments = _instruments()
+        for name, saved in (("new", savings.saved_new), ("read", savings.saved_cached)):
+            instruments[_INPUT_SAVED].add(saved, {**self._attributes, _CACHE: name})
+        if savings.money is not None:
+            instruments[_COST_SAVED].add(savings.money, self._attributes)
+
     @contextmanager
     def operation(self, name: str, **attributes: Any) -> Iterator[Operation]:
         """Returns an operation that ends with the block. Errors of the block pass through."""
@@ -200,6 +215,11 @@ def _attributes_of(report: Report) -> dict[str, Any]:
     }
     if report.summary is not None:
         attributes["ullage.summary.by"] = report.summary.by
+    if report.savings is not None:
+        attributes["ullage.input.saved.new"] = report.savings.saved_new
+        attributes["ullage.input.saved.read"] = report.savings.saved_cached
+        if report.savings.money is not None:
+            attributes[_COST_SAVED] = report.savings.money
     if report.stages:
         # The conventions set it if it is true, and never to false.
         attributes[_COMPACTED] = True
@@ -217,6 +237,14 @@ def _instruments() -> dict[str, Any]:
         ),
         _SAVED: meter.create_counter(
             _SAVED, unit="{token}", description="Tokens that stages saved"
+        ),
+        _INPUT_SAVED: meter.create_up_down_counter(
+            _INPUT_SAVED,
+            unit="{token}",
+            description="Input tokens saved against sending the whole history, or lost",
+        ),
+        _COST_SAVED: meter.create_up_down_counter(
+            _COST_SAVED, unit="USD", description="Cost of the same input tokens"
         ),
         _REWRITTEN: meter.create_counter(
             _REWRITTEN,

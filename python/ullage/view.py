@@ -13,6 +13,7 @@ from ullage._engine.logger import Logger
 from ullage._engine.steps import arun, aside, call_host, run
 from ullage._engine.wording import many
 from ullage.report.reports import Report
+from ullage.usage.savings import Savings
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -129,6 +130,11 @@ class View:
         return self._core.sent or 0
 
     @property
+    def savings(self) -> Savings:
+        """The observed requests of this view, beside those of doing nothing."""
+        return Savings.of_sums(self._core.savings, self._components.prices)
+
+    @property
     def ceiling(self) -> int | None:
         """The most tokens that the messages may take after a refusal; None before any."""
         return self._core.ceiling
@@ -241,7 +247,10 @@ class View:
         Returns:
             True if the counter learned something.
         """
-        learned = self._core.observe(reported_tokens, cached=cached_tokens)
+        learned, added = self._core.observe(reported_tokens, cached=cached_tokens)
+        if added is not None:
+            prices = self._components.prices
+            self._components.telemetry.answered(Savings.of_sums(added, prices))
         if self._last is not None:
             self._components.listener.request(
                 self._sent, reported_tokens, cached_tokens, is_plausible=learned
@@ -384,7 +393,9 @@ class View:
                 messages = yield from aside(request.apply, summarized.plan)
             report = compactor.finish(summarized, start)
             operation.reported(report)
-        self._report = report
+        if report.first_changed is not None:
+            # A compaction that waits is none.
+            self._report = report
         yield self._components.listener.notify(report, summarized.plan)
         return messages
 

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::text::PyText;
+use crate::economics::{Removal, SentRequest};
 use crate::invariants::{CutPoints, Pairs};
 use crate::ledger::Measured;
 use crate::message::Conversation;
@@ -97,6 +98,13 @@ impl Counted {
     /// Returns the scaled tokens of messages with this unscaled count.
     pub fn scaled(self, unscaled: usize) -> usize {
         self.total.saturating_mul(unscaled).checked_div(self.unscaled).unwrap_or(0)
+    }
+
+    /// The request with these messages, as the provider reported it. A report that `is_plausible` for no such request is
+    /// ignored.
+    pub fn sent(self, reported: usize, cached: Option<usize>, is_plausible: bool, removal: Removal) -> SentRequest {
+        let (prompt, cached) = if is_plausible { (reported, cached) } else { (self.total, None) };
+        SentRequest { prompt, messages: self.total, cached, removal }
     }
 
     /// Returns the counts of a longer list. `rest` has the counts from the settled entries on.

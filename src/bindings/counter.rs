@@ -214,7 +214,8 @@ impl PyTokenCounter {
     ) -> PyResult<bool> {
         let reported = reported_tokens.extract()?;
         let format = format.map(named_format).transpose()?;
-        Ok(self.counting.observe(messages, reported, format, History::of(append_only))?.0)
+        let counted = self.counting.count(messages, format, History::of(append_only))?;
+        Ok(self.counting.observe(counted, reported))
     }
 
     /// Pickles the counter without the scale learned by `observe`.

@@ -100,18 +100,9 @@ impl Counting {
         self.promises.doubt();
     }
 
-    /// Learns from a provider's count of `messages`. Returns if the count is plausible, and the key of the
-    /// conversation.
-    pub fn observe(
-        &self,
-        messages: &Bound<'_, PyAny>,
-        Amount(reported): Amount,
-        format: Option<Format>,
-        history: History,
-    ) -> Result<(bool, u128)> {
-        let counted = self.count(messages, format, history)?;
-        let learned = self.ledger.observe(counted.beginning, counted.unscaled, reported);
-        Ok((learned == Learned::Something, counted.beginning))
+    /// Learns from a report for messages: whether it could be their size.
+    pub fn observe(&self, counted: Counted, Amount(reported): Amount) -> bool {
+        self.ledger.observe(counted.beginning, counted.unscaled, reported) == Learned::Something
     }
 
     /// Counts a system prompt and tool definitions.

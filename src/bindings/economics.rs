@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::shared::Locked;
 use crate::wire::Format;
 
-fn prices(given: &Bound<'_, PyDict>) -> Result<Prices> {
+pub fn prices(given: &Bound<'_, PyDict>) -> Result<Prices> {
     let prices: Prices = depythonize(given)
         .map_err(|error| Error::Policy { setting: "prices".to_owned(), problem: error.to_string() })?;
     prices.checked()

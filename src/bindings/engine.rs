@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use pythonize::pythonize;
 
 use super::counter::PyTokenCounter;
@@ -16,7 +16,8 @@ use super::reading::{PyReading, Repaired, room};
 use super::store::PyFileStore;
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::{CacheAnswer, Engine, Reading, Summarizer, SummaryRange, demands_of_messages};
+use crate::economics::{Prices, Removal};
+use crate::engine::{Engine, Reading, Summarizer, SummaryRange, demands_of_messages};
 use crate::error::Error;
 use crate::invariants::Demand;
 use crate::ledger::fingerprint;
@@ -43,18 +44,20 @@ pub struct PyEngine {
 #[pymethods]
 impl PyEngine {
     #[new]
-    #[pyo3(signature = (policy, counter, *, store, format, summarizer = None))]
+    #[pyo3(signature = (policy, counter, *, store, format, summarizer = None, prices = None))]
     fn new(
         policy: &PyPolicy,
         counter: &PyTokenCounter,
         store: Option<&Bound<'_, PyAny>>,
         format: Option<&str>,
         summarizer: Option<&Bound<'_, PyAny>>,
+        prices: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyEngine> {
         let storing = if store.is_some() { Storing::On } else { Storing::Off };
         let counting = Arc::clone(&counter.counting);
         let summarizer = if summarizer.is_some() { Summarizer::Present } else { Summarizer::Absent };
         let engine = Engine::new(policy.0.clone(), Arc::clone(&counting.ledger), storing)?.with_summarizer(summarizer);
+        let engine = engine.with_prices(prices.map_or_else(|| Ok(Prices::default()), super::economics::prices)?)?;
         let engine = match store.and_then(|store| store.cast::<PyFileStore>().ok()) {
             Some(files) => engine.with_places(files.get().places()),
             None => engine,
@@ -165,21 +168,20 @@ impl PyEngine {
         Ok(report.map(|report| pythonize(py, &report)).transpose()?)
     }
 
+    /// Learns from a report. Returns true if the counter learned something, and what the request adds to the savings.
     #[pyo3(signature = (messages, reported, *, cached, append_only))]
-    fn observe(
+    fn observe<'py>(
         &self,
-        messages: &Bound<'_, PyAny>,
+        messages: &Bound<'py, PyAny>,
         reported: Amount,
         cached: Option<Amount>,
         append_only: bool,
-    ) -> PyResult<bool> {
-        let Amount(reported) = reported;
-        let (learned, beginning) =
-            self.counting.observe(messages, Amount(reported), self.format, History::of(append_only))?;
-        if let Some(Amount(cached)) = cached {
-            self.engine.note_cache(beginning, CacheAnswer::of(cached, reported));
-        }
-        Ok(learned)
+    ) -> PyResult<(bool, Bound<'py, PyAny>)> {
+        let counted = self.counting.count(messages, self.format, History::of(append_only))?;
+        let learned = self.counting.observe(counted, reported);
+        let sent = counted.sent(reported.0, cached.map(|Amount(cached)| cached), learned, Removal::default());
+        let added = self.engine.answered(counted.beginning, sent, None);
+        Ok((learned, pythonize(messages.py(), &added)?))
     }
 
     #[pyo3(signature = (messages, *, budget, fixed))]
@@ -229,7 +231,12 @@ impl PyEngine {
 
     fn record(&self, plan: &PyPlan) {
         self.counting.compacting();
-        self.engine.record(&plan.0.report());
+        self.engine.record(&plan.0);
+    }
+
+    /// The requests so far of the conversation that a plan was made for; `None` if none was reported.
+    fn savings<'py>(&self, py: Python<'py>, plan: &PyPlan) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(self.engine.savings(&plan.0).map(|savings| pythonize(py, &savings)).transpose()?)
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -22,11 +22,11 @@ use super::node::PyNode;
 use super::reading::{PyReading, room};
 use super::text::PyText;
 use super::whole::Amount;
-use crate::engine::{CacheAnswer, Reading, Room, require_entry};
+use crate::economics::{Removal, Savings};
+use crate::engine::{Reading, Room, require_entry};
 use crate::invariants::Pairs;
 use crate::message::{Conversation, Pin, Role};
 use crate::shared::Locked;
-use crate::tokens::Learned;
 use crate::validity::{OpenCalls, repair, validate};
 use crate::view;
 use crate::view::{Compaction, Prefixes, State, Units, View, not_a_state, of_another};
@@ -51,8 +51,17 @@ pub struct PyView {
     is_unproven: AtomicBool,
     histories: Histories,
     /// The last request.
-    sent: Locked<Option<Counted>>,
+    sent: Locked<Option<Sent>>,
     promise: Promise,
+}
+
+/// A request that was returned to the host.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    counted: Counted,
+    removal: Removal,
+    /// True if the provider's count is known.
+    is_reported: bool,
 }
 
 impl fmt::Debug for PyView {
@@ -124,16 +133,24 @@ impl PyView {
         PyView::whole(slf, &history, room, &pins, hard, is_sent)
     }
 
-    /// Learns from the answer to the last request: the provider's count, and the part read from its cache.
+    /// Learns from the answer to the last request: the provider's count, and the part read from its cache. Returns true if
+    /// the counter learned something, and what the request adds to the savings.
     #[pyo3(signature = (reported, *, cached))]
-    fn observe(&self, reported: Amount, cached: Option<Amount>) -> bool {
-        self.view.lock().answered();
-        let Some(sent) = *self.sent.lock() else { return false };
-        let engine = self.engine.get();
-        if let Some(Amount(cached)) = cached {
-            engine.engine.note_cache(sent.beginning, CacheAnswer::of(cached, reported.0));
-        }
-        engine.counting.ledger.observe(sent.beginning, sent.unscaled, reported.0) == Learned::Something
+    fn observe<'py>(
+        &self,
+        py: Python<'py>,
+        reported: Amount,
+        cached: Option<Amount>,
+    ) -> PyResult<(bool, Option<Bound<'py, PyAny>>)> {
+        let (learned, added) = self.learn(reported, cached.map(|Amount(cached)| cached));
+        Ok((learned, added.map(|added| pythonize(py, &added)).transpose()?))
+    }
+
+    /// The requests with reported tokens, beside those of doing nothing.
+    #[getter]
+    fn savings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let savings = self.view.lock().account().savings;
+        Ok(pythonize(py, &savings)?)
     }
 
     /// Notes that the last request was accepted.
@@ -144,7 +161,7 @@ impl PyView {
     /// Notes that the last request was refused, with the provider's count if it is known.
     #[pyo3(signature = (tokens))]
     fn refused(&self, tokens: Option<Amount>) {
-        let Some(sent) = *self.sent.lock() else { return };
+        let Some(Sent { counted: sent, .. }) = *self.sent.lock() else { return };
         if let Some(Amount(tokens)) = tokens {
             self.engine.get().counting.ledger.observe(sent.beginning, sent.unscaled, tokens);
         }
@@ -194,7 +211,7 @@ impl PyView {
     /// Returns the tokens of the last request's messages.
     #[getter]
     fn sent(&self) -> Option<usize> {
-        self.sent.lock().map(|sent| sent.total)
+        self.sent.lock().map(|sent| sent.counted.total)
     }
 
     /// Returns the view as data, and its messages that are not in the history.
@@ -211,6 +228,29 @@ impl PyView {
 }
 
 impl PyView {
+    /// Learns from a report for the last request. The first one is added to the savings.
+    fn learn(&self, reported: Amount, cached: Option<usize>) -> (bool, Option<Savings>) {
+        let mut view = self.view.lock();
+        view.answered();
+        let mut last = self.sent.lock();
+        let Some(sent) = last.as_mut() else { return (false, None) };
+        let engine = self.engine.get();
+        let learned = engine.counting.observe(sent.counted, reported);
+        if std::mem::replace(&mut sent.is_reported, true) {
+            return (learned, None);
+        }
+        let request = sent.counted.sent(reported.0, cached, learned, sent.removal);
+        let added = engine.engine.answered(sent.counted.beginning, request, Some(view.account()));
+        (learned, Some(added))
+    }
+
+    /// Notes the last request. Changes before it count as long as no report says that the provider knows them.
+    fn send(&self, counted: Counted, removal: Removal) {
+        let mut sent = self.sent.lock();
+        let earlier = sent.filter(|sent| !sent.is_reported).map(|sent| sent.removal).unwrap_or_default();
+        *sent = Some(Sent { counted, removal: removal.after(earlier), is_reported: false });
+    }
+
     /// Returns the room that a request may use.
     fn room(&self, budget: Option<Amount>, fixed: usize) -> Room {
         let view = self.view.lock();
@@ -228,7 +268,7 @@ impl PyView {
         }
         let ready = ready.map(|ready| self.appended(ready, history, room)).transpose()?.flatten();
         let request = ready.map(|ready| {
-            *self.sent.lock() = Some(ready.counted);
+            self.send(ready.counted, Removal { removed: ready.shows.removed, ..Removal::default() });
             let list = ready.list.bind(history.py());
             let request = list.get_slice(0, list.len()).unbind();
             known.put(ready);
@@ -293,7 +333,7 @@ impl PyView {
         let reading = own.read(&mut known, &history.lasting)?;
         let (prefixes, asked) = (known.prefixes.clone(), known.asked);
         let mut forgotten = None;
-        let Compaction { pieces, left: unscaled, .. } = {
+        let Compaction { pieces, left: unscaled, removed, .. } = {
             let mut view = own.view.lock();
             // A conversation that starts over is still the same conversation.
             if own.is_unproven.load(Ordering::Acquire) && known.is_answered && view.is_of_another(&prefixes) {
@@ -348,15 +388,16 @@ impl PyView {
         }
         let counted = own.count(py, &reading);
         let left = counted.scaled(unscaled);
+        engine.engine.continue_account(counted.beginning, *own.view.lock().account());
         let is_idle = engine.engine.idle(counted.total, left, list.len(), counted.beginning, room)?.is_some();
         let limit = engine.engine.limit(room, counted.beginning)?;
         let is_due = hard || !is_idle;
         if is_sent {
-            *own.sent.lock() = Some(counted);
+            own.send(counted, Removal { removed, ..Removal::default() });
         }
         // A request that will be compacted is not continued.
         if is_sent && !is_due && is_lasting {
-            let shows = Shows { budget: room.budget, left: unscaled, compactions };
+            let shows = Shows { budget: room.budget, left: unscaled, removed, compactions };
             known.keep(shows, &units, &list, counted);
         }
         if is_noticed {
@@ -368,7 +409,19 @@ impl PyView {
             let reading = PyReading::new(own.engine.clone_ref(py), list.clone_ref(py), reading, room, None, places);
             let view = handle.clone().unbind();
             let (history, reading) = (history.lasting.clone().unbind(), Py::new(py, reading)?);
-            PyResult::Ok(Due { view, history, is_lasting, reading, units, prefixes, asked, budget: room.budget, limit })
+            PyResult::Ok(Due {
+                view,
+                history,
+                is_lasting,
+                reading,
+                units,
+                prefixes,
+                asked,
+                budget: room.budget,
+                limit,
+                tokens: counted.total,
+                removed,
+            })
         });
         Ok(PyViewRequest { list, repairs, tokens: counted.total, due: due.transpose()? })
     }

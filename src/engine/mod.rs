@@ -12,10 +12,11 @@ mod summaries;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use caching::{CacheHits, reason_to_wait};
+use caching::{Conversations, reason_to_wait};
 use progress::shortfall;
 
 use crate::budget::{Budget, PROGRESS};
+use crate::economics::{Account, Prices, Savings, SentRequest};
 use crate::error::{Error, Result};
 use crate::invariants::Pairs;
 use crate::ledger::Ledger;
@@ -35,7 +36,6 @@ use crate::working_copy::Bounds;
 
 pub use apply::{apply, check, content, rewritten};
 pub use arrival::{Content, Shrunk};
-pub use caching::CacheAnswer;
 pub use fixed::fixed_tokens;
 pub use repairing::demands_of_messages;
 pub use summaries::{RangeSummary, Summarizer, SummaryRange};
@@ -95,7 +95,8 @@ pub struct Engine {
     storing: Storing,
     places: Option<Arc<dyn Places>>,
     summarizer: Summarizer,
-    cache_hits: CacheHits,
+    conversations: Conversations,
+    prices: Prices,
     stats: Locked<Stats>,
 }
 
@@ -112,7 +113,8 @@ impl Engine {
             storing,
             places: None,
             summarizer,
-            cache_hits: CacheHits::default(),
+            conversations: Conversations::default(),
+            prices: Prices::default(),
             stats: Locked::default(),
         })
     }
@@ -121,6 +123,14 @@ impl Engine {
     #[must_use]
     pub fn with_places(self, places: Arc<dyn Places>) -> Engine {
         Engine { places: Some(places), ..self }
+    }
+
+    /// Returns the same engine with the prices of its model.
+    ///
+    /// # Errors
+    /// `Policy` if one cannot be a price.
+    pub fn with_prices(self, prices: Prices) -> Result<Engine> {
+        Ok(Engine { prices: prices.checked()?, ..self })
     }
 
     fn referring<'a>(&'a self, salt: u64, distrusted: &'a [Reference]) -> References<'a> {
@@ -134,8 +144,9 @@ impl Engine {
     }
 
     /// Notes that a plan was applied.
-    pub fn record(&self, report: &Report) {
-        self.stats.lock().add_report(report);
+    pub fn record(&self, plan: &Plan) {
+        self.conversations.compacted(plan);
+        self.stats.lock().add_report(&plan.report());
     }
 
     /// Notes that a shrunk result entered a history.
@@ -188,6 +199,7 @@ impl Engine {
             last_loop: LastLoop::Stays,
         };
         let mut plan = self.fit(&reading.conversation, &tokens, bounds, &mut with)?;
+        let account = self.conversations.planned(tokens.beginning(), &plan);
         if ask.urgency == Urgency::Soft {
             if let Some(shortfall) = shortfall(&plan, summary, &self.policy) {
                 if plan.tokens_before <= plan.budget.limit {
@@ -195,10 +207,10 @@ impl Engine {
                 }
                 plan.warnings.insert(0, shortfall);
             }
-            if ask.room.budget.is_none()
-                && self.cache_hits.has(tokens.beginning())
+            if let Some(account) = account
+                && ask.room.budget.is_none()
                 && !self.is_crowded(reading.conversation.messages.len())
-                && let Some(reason) = reason_to_wait(&plan, &self.policy)
+                && let Some(reason) = reason_to_wait(&plan, &self.policy, self.prices, account)
             {
                 return Ok(plan.postponed(&reason));
             }
@@ -228,17 +240,29 @@ impl Engine {
             return Ok(if room.has_marks { budget.limited(budget.limit, &self.policy) } else { budget });
         }
         let budget = Budget::of(&self.policy, room.fixed, self.ledger.beside(beginning))?;
-        let budget = if self.cache_hits.has(beginning) { budget.relaxed(&self.policy) } else { budget };
+        let budget = if self.conversations.is_cached(beginning) { budget.relaxed(&self.policy) } else { budget };
         let believed = if room.is_first { self.ledger.within_unscaled(budget.limit) } else { budget.limit };
         let limit = capped(believed);
         Ok(if limit < budget.limit { budget.limited(limit, &self.policy) } else { budget })
     }
 
-    /// Notes if the provider answered the last request of the conversation with this beginning from its prompt cache.
-    /// While it does, a compaction starts later (see [`Policy::cache_relax`]) and must pay back (see
-    /// [`Policy::pay_back_within`]).
-    pub fn note_cache(&self, beginning: u128, answer: CacheAnswer) {
-        self.cache_hits.note(beginning, answer);
+    /// Adds the answered request of the conversation with this beginning to its account, or to that of a view. While the
+    /// provider answers from its prompt cache, compaction starts later (see [`Policy::cache_relax`]) and must pay back
+    /// (see [`Policy::pay_back_within`]).
+    pub fn answered(&self, beginning: u128, sent: SentRequest, own: Option<&mut Account>) -> Savings {
+        let added = self.conversations.answered(beginning, sent, own);
+        self.stats.lock().savings += added;
+        added
+    }
+
+    /// Continues the account of a view that another process began.
+    pub fn continue_account(&self, beginning: u128, account: Account) {
+        self.conversations.resume(beginning, account);
+    }
+
+    /// The requests so far of the conversation that a plan was made for; `None` if none was reported.
+    pub fn savings(&self, plan: &Plan) -> Option<Savings> {
+        self.conversations.savings(plan)
     }
 
     /// True if there are more messages than the policy allows.

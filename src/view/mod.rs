@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::economics::Account;
 use crate::ledger::EntryDigest;
 pub use index::{DroppedViews, FoundView, Index};
 pub use pieces::{Piece, Prefixes, ShownMessage};
@@ -53,6 +54,8 @@ pub struct Compaction<M> {
     pub left: usize,
     /// Entry of the last request of a person. The pieces show it, at least in part.
     pub asked: Option<usize>,
+    /// Tokens that it and earlier compactions removed; 0 if unknown.
+    pub removed: usize,
 }
 
 /// The pieces that show a history.
@@ -67,7 +70,7 @@ pub struct Request<M> {
 
 impl<M> Default for Request<M> {
     fn default() -> Request<M> {
-        Request { compaction: Compaction { pieces: Vec::new(), left: 0, asked: None }, is_cut: false }
+        Request { compaction: Compaction { pieces: Vec::new(), left: 0, asked: None, removed: 0 }, is_cut: false }
     }
 }
 
@@ -108,11 +111,20 @@ pub struct View<M> {
     ceiling: Option<usize>,
     refusals: usize,
     is_answered: bool,
+    /// The requests with reported tokens.
+    account: Account,
 }
 
 impl<M> Default for View<M> {
     fn default() -> View<M> {
-        View { tracks: Vec::new(), landmarks: Vec::new(), ceiling: None, refusals: 0, is_answered: false }
+        View {
+            tracks: Vec::new(),
+            landmarks: Vec::new(),
+            ceiling: None,
+            refusals: 0,
+            is_answered: false,
+            account: Account::default(),
+        }
     }
 }
 
@@ -132,8 +144,8 @@ impl<M: Clone> View<M> {
         let serving = known.serving(prefixes);
         let pieces = if known.is_beginning_of(prefixes) { serving } else { known.showing(serving, prefixes, asked) };
         let is_whole = pieces.len() == known.compaction.pieces.len() && !pieces.is_empty();
-        let left = if is_whole { known.compaction.left } else { 0 };
-        let compaction = Compaction { pieces: until_last_block(pieces.to_vec()), left, asked };
+        let (left, removed) = if is_whole { (known.compaction.left, known.compaction.removed) } else { (0, 0) };
+        let compaction = Compaction { pieces: until_last_block(pieces.to_vec()), left, asked, removed };
         Request { compaction, is_cut: pieces.len() < serving.len() }
     }
 
@@ -213,6 +225,11 @@ impl<M: Clone> View<M> {
     /// True if a provider answered a request.
     pub fn is_answered(&self) -> bool {
         self.is_answered
+    }
+
+    /// The account of the requests with reported tokens.
+    pub fn account(&mut self) -> &mut Account {
+        &mut self.account
     }
 }
 

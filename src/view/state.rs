@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pieces::{Piece, ShownMessage};
 use super::{BUDGETS, COMPACTIONS, Compaction, KnownCompaction, Track, View};
+use crate::economics::Account;
 use crate::error::{Error, Result};
 use crate::ledger::EntryDigest;
 
@@ -25,6 +26,9 @@ pub struct State {
     #[serde(default)]
     refusals: usize,
     budgets: Vec<BudgetState>,
+    /// The requests with reported tokens; missing if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    account: Option<Account>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +45,8 @@ struct CompactionState {
     of: (usize, String),
     left: usize,
     asked: Option<usize>,
+    #[serde(default)]
+    removed: usize,
     pieces: Vec<PieceState>,
 }
 
@@ -83,6 +89,7 @@ impl<M> View<M> {
             of: (known.entries, hex(known.prefix)),
             left: known.compaction.left,
             asked: known.compaction.asked,
+            removed: known.compaction.removed,
             pieces: known.compaction.pieces.iter().map(&mut piece).collect(),
         };
         let mut compactions = |track: &Track<M>| track.compactions.iter().map(|of| compaction(of)).collect();
@@ -92,7 +99,8 @@ impl<M> View<M> {
             .map(|track| BudgetState { budget: track.budget, compactions: compactions(track) })
             .collect();
         let landmarks = self.landmarks.iter().map(|entry| hex(entry.0)).collect();
-        State { version: VERSION, landmarks, ceiling: self.ceiling, refusals: self.refusals, budgets }
+        let account = (self.account != Account::default()).then_some(self.account);
+        State { version: VERSION, landmarks, ceiling: self.ceiling, refusals: self.refusals, budgets, account }
     }
 
     /// Restores a view from its state. `message` returns a message that is not in the history, by its index in the state.
@@ -121,7 +129,7 @@ impl<M> View<M> {
                 return Err(not_a_state("it has too many compactions"));
             }
             let mut restored = VecDeque::with_capacity(compactions.len());
-            for CompactionState { of: (entries, prefix), left, asked, pieces } in compactions {
+            for CompactionState { of: (entries, prefix), left, asked, removed, pieces } in compactions {
                 let mut end = 0;
                 let mut read = Vec::with_capacity(pieces.len());
                 for piece in pieces {
@@ -139,7 +147,7 @@ impl<M> View<M> {
                         },
                     });
                 }
-                let compaction = Compaction { pieces: read, left: *left, asked: *asked };
+                let compaction = Compaction { pieces: read, left: *left, asked: *asked, removed: *removed };
                 restored.push_back(Arc::new(KnownCompaction {
                     compaction,
                     entries: *entries,
@@ -149,7 +157,8 @@ impl<M> View<M> {
             tracks.push(Track { budget: *budget, compactions: restored });
         }
         let landmarks = state.landmarks.iter().map(|hex| digest(hex).map(EntryDigest)).collect::<Result<_>>()?;
-        Ok(View { tracks, landmarks, ceiling: state.ceiling, refusals: state.refusals, is_answered: true })
+        let account = state.account.unwrap_or_default();
+        Ok(View { tracks, landmarks, ceiling: state.ceiling, refusals: state.refusals, is_answered: true, account })
     }
 }
 

@@ -14,7 +14,7 @@ fn prefixes(entries: &[u128]) -> Prefixes {
 
 /// A compaction that left these pieces.
 fn left(pieces: Vec<Piece<Made>>) -> Compaction<Made> {
-    Compaction { pieces, left: 1_000, asked: None }
+    Compaction { pieces, left: 1_000, asked: None, removed: 0 }
 }
 
 fn shown(units: &Units<Made>) -> Vec<ShownMessage<Made>> {
@@ -161,7 +161,7 @@ proptest! {
         let request = Units::<Made>::of(Vec::new(), count, Vec::new());
         let mut view = View::default();
         let pieces = request.compacted(rewritten(&fates, count), &prefixes(&history)).pieces();
-        view.compacted(None, Compaction { pieces, left: 1_000, asked: Some(count - 1) }, &prefixes(&history));
+        view.compacted(None, Compaction { pieces, left: 1_000, asked: Some(count - 1), removed: 0 }, &prefixes(&history));
 
         let mut rewound = history[..=length.index(count - 1)].to_vec();
         let asked = asked.index(rewound.len());

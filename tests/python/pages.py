@@ -16,6 +16,7 @@ import ullage
 
 from . import players
 from .adk_host import log_entries, runner_of, say, scripted
+from .blocks import text_of
 from .gemini_host import call, gemini, text
 from .histories import Client
 
@@ -155,6 +156,8 @@ def _judge_replay(_: Names, printed: str, __: Path) -> None:
 
 def _judge_observability(_: Names, printed: str, __: Path) -> None:
     assert re.search(r"^compact \d+ \d+$", printed, re.MULTILINE)
+    shown = re.findall(r"^day \d+: .*$", text_of("docs/observability.md"), re.MULTILINE)
+    assert re.findall(r"^day \d+: .*$", printed, re.MULTILINE) == shown != []
 
 
 PAGES = {

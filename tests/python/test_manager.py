@@ -97,7 +97,7 @@ def test_the_report_is_that_of_the_plan(engine, messages):
     plan = engine.plan(messages)
     report = engine.compact(messages)
     expected = plan.report()
-    assert report.to_dict() == {**expected, "elapsed": report.elapsed}
+    assert report.to_dict() == {**expected, "elapsed": report.elapsed, "savings": None}
     assert report.saved == plan.tokens_before - plan.tokens_after
     assert report.references == engine.store.list() or set(report.references) == set(
         engine.store.list()

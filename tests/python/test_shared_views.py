@@ -82,6 +82,17 @@ def test_of_two_workers_at_once_the_second_goes_on_from_the_first(database):
     assert engine_of(database.open()).open(session="s").messages(history_of("a", 5)) == both
 
 
+def test_reported_tokens_alone_do_not_write_the_state_again(database):
+    store = Interrupted(database.open(), lambda: None)
+    view = engine_of(store).open(session="s")
+    history = history_of("a", TURNS)
+    for _ in range(3):
+        view.messages(history)
+        view.observe(view.tokens, 0)
+    assert view.savings.requests == 3
+    assert store.writes == 1
+
+
 def test_a_refusal_is_known_to_the_next_worker(database):
     history = history_of("a", 3)
     one = engine_of(database.open()).open(session="s")

@@ -18,6 +18,7 @@ from ullage._engine.forks import renew_after_fork
 from ullage._engine.logger import Logger
 from ullage._engine.steps import aside
 from ullage.report.reports import Report
+from ullage.usage.savings import Savings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ullage._engine.stopwatch import Stopwatch
     from ullage._engine.summary_source import SummarizedPlan, SummarySource
     from ullage.telemetry import Operation, Telemetry
+    from ullage.usage.economics import Economics
 
 logger = Logger(__name__)
 
@@ -48,6 +50,7 @@ class Compactor:
         stopwatch: Measures the time without the summaries.
         listener: Gets the report.
         telemetry: Reports to OpenTelemetry.
+        prices: The prices of the model, or None if they are not known.
         append_only: True if the host promises that messages only come at the end.
     """
 
@@ -60,6 +63,7 @@ class Compactor:
         stopwatch: Stopwatch,
         listener: Listener,
         telemetry: Telemetry,
+        prices: Economics | None,
         append_only: bool,
     ) -> None:
         self._engine = engine
@@ -68,6 +72,7 @@ class Compactor:
         self._stopwatch = stopwatch
         self._listener = listener
         self._telemetry = telemetry
+        self._prices = prices
         self._append_only = append_only
         self.renew()
         renew_after_fork(self)
@@ -215,6 +220,8 @@ class Compactor:
     def finish(self, summarized: SummarizedPlan, start: float) -> Report:
         """Records and logs a compaction that began at ``start``."""
         plan, report = summarized.plan, _report(summarized, start)
+        if (savings := self._engine.savings(plan)) is not None:
+            report = replace(report, savings=Savings.of_sums(savings, self._prices))
         for warning in report.warnings:
             logger.info(
                 "budget=<%d>, warning=<%s> | the compaction has a warning", report.budget, warning

@@ -15,11 +15,13 @@ from ullage._engine.summarizer import SummaryCaller
 from ullage._engine.summary_source import SummarySource
 from ullage.summary import RangeSummarizer
 from ullage.telemetry import Telemetry
+from ullage.usage.economics import Economics
 
 if TYPE_CHECKING:
     from ullage._core import Policy, TokenCounter
     from ullage._engine.listener import Listener
     from ullage._engine.summarizer import Summarizer
+    from ullage.models.catalog import ModelCatalog
     from ullage.report.recorder import Recorder
     from ullage.stores.protocol import Store
 
@@ -37,6 +39,7 @@ class Components:
         arrival: Carries out decisions about arriving results.
         fixed: Counts the system prompt and the tools.
         summarizer: Summarizes messages that the host chooses.
+        prices: The prices of the model, or None if they are not known.
     """
 
     engine: Engine
@@ -47,6 +50,7 @@ class Components:
     arrival: Arrival
     fixed: FixedTokens
     summarizer: RangeSummarizer
+    prices: Economics | None
 
     @classmethod
     def of(
@@ -60,6 +64,7 @@ class Components:
         recorder: Recorder | None,
         format: str | None,
         model: str | None,
+        catalog: ModelCatalog | None,
         append_only: bool,
     ) -> Components:
         """Creates the parts; the arguments are the checked ones of a ``ContextManager``."""
@@ -68,7 +73,11 @@ class Components:
             from ullage.stores.summarizer import shared_summarizer
 
             summarizer = shared_summarizer(summarizer, store)
-        engine = Engine(policy, counter, store=store, format=format, summarizer=summarizer)
+        prices = Economics.known_for_model(model, catalog)
+        factors = None if model is None else Economics.for_model(model, catalog).prices()
+        engine = Engine(
+            policy, counter, store=store, format=format, summarizer=summarizer, prices=factors
+        )
         artifact_writer, stopwatch, telemetry = ArtifactWriter(store), Stopwatch(), Telemetry(model)
         caller = SummaryCaller(summarizer, policy, telemetry)
         summary_source = SummarySource(engine, caller, stopwatch, policy)
@@ -79,9 +88,12 @@ class Components:
             stopwatch=stopwatch,
             listener=listener,
             telemetry=telemetry,
+            prices=prices,
             append_only=append_only,
         )
         arrival = Arrival(engine, artifact_writer, stopwatch, telemetry, recorder)
         fixed = FixedTokens(engine, counter, append_only=append_only)
         summaries = RangeSummarizer(engine, caller, stopwatch)
-        return cls(engine, stopwatch, telemetry, listener, compactor, arrival, fixed, summaries)
+        return cls(
+            engine, stopwatch, telemetry, listener, compactor, arrival, fixed, summaries, prices
+        )

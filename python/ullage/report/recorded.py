@@ -258,6 +258,12 @@ def _is_summary(summary: Any) -> bool:
     return _is_text(summary.by) and _is_count(summary.tokens) and _is_count(summary.lines)
 
 
+def _is_savings(savings: Any) -> bool:
+    sums = {name: value for name, value in vars(savings).items() if name != "money"}
+    money = savings.money
+    return all(map(_is_count, sums.values())) and (money is None or _is_time(abs(money)))
+
+
 def _or_none(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or check(value)
 
@@ -280,5 +286,6 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "elapsed": _is_time,
     "stages": _are_stages,
     "summary": _or_none(_is_summary),
+    "savings": _or_none(_is_savings),
     "first_changed": _or_none(_is_count),
 }

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any, Literal
 
 from ullage.report.picture import Picture, Trigger, tokens_line
+from ullage.usage.savings import Savings
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Report:
         warnings: Problems that did not stop the compaction, such as a failed summarizer.
         repairs: Descriptions of the repairs to messages that a provider would have refused.
         elapsed: Seconds of the compaction, with storing and the summarizer.
+        savings: The conversation's requests before the compaction, beside those of doing nothing;
+            None if no tokens of them were reported.
     """
 
     tokens_before: int
@@ -70,12 +73,15 @@ class Report:
     warnings: list[str]
     repairs: list[str]
     elapsed: float
+    savings: Savings | None = None
 
     @classmethod
     def _of(cls, values: dict[str, Any], elapsed: float) -> Report:
         stages = {name: StageReport(**stage) for name, stage in values.pop("stages").items()}
         summary = values.pop("summary")
         summary = None if summary is None else SummaryReport(**summary)
+        if values.get("savings") is not None:
+            values["savings"] = Savings(**values["savings"])
         return cls(**values, stages=stages, summary=summary, elapsed=elapsed)
 
     @property
@@ -96,6 +102,7 @@ class Report:
             "tokens": f"{self.tokens_before:,} → {self.tokens_after:,} of {self.budget:,}",
             "removed messages": f"{self.removed_messages:,}",
             "stages": "; ".join(stages),
+            "savings so far": "" if self.savings is None else str(self.savings),
             "warnings": "; ".join(self.warnings),
             "repairs": "; ".join(self.repairs),
         }
@@ -191,9 +198,11 @@ class Stats:
         shrinks: Number of tool results that were shortened as they arrived.
         saved: Tokens saved, by stage; "shrink" is the shortening of arriving results.
         seconds: Seconds spent in ullage, including the time for storing.
+        savings: The requests with reported tokens, beside those of doing nothing.
     """
 
     compactions: int
     shrinks: int
     saved: dict[str, int]
     seconds: float
+    savings: Savings

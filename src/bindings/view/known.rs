@@ -26,6 +26,8 @@ pub(super) struct Shows {
     pub budget: Option<usize>,
     /// Unscaled tokens after it.
     pub left: usize,
+    /// Tokens that it and earlier compactions removed.
+    pub removed: usize,
     /// Number of compactions when the request was made.
     pub compactions: usize,
 }

@@ -14,6 +14,7 @@ use super::history::{Made, shown};
 use super::known::Shows;
 use crate::bindings::plan::PyPlan;
 use crate::bindings::reading::PyReading;
+use crate::economics::Removal;
 use crate::view::{Compaction, Output, Prefixes, Units};
 use crate::wire::{Format, Rewritten};
 
@@ -32,6 +33,10 @@ pub(super) struct Due {
     pub budget: Option<usize>,
     /// Tokens that the messages may take.
     pub limit: usize,
+    /// Tokens of the messages.
+    pub tokens: usize,
+    /// Tokens that earlier compactions removed from them.
+    pub removed: usize,
 }
 
 #[pyclass(frozen, name = "ViewRequest", module = "ullage._core")]
@@ -100,7 +105,7 @@ impl PyViewRequest {
             return Ok(self.list.bind(py).clone());
         };
         let entries = due.reading.get().rewritten(py, &plan.0)?;
-        due.compacted(py, outputs(entries), plan.0.format, due.is_lasting)
+        due.compacted(py, outputs(entries), plan.0.format, plan.0.unchanged, due.is_lasting)
     }
 
     /// Remembers the host's own compaction of this request. A message that is the same object replaces itself. New
@@ -121,17 +126,19 @@ impl PyViewRequest {
         stand_for_gaps(&mut outputs, self.list.bind(py).len());
         let format = due.reading.get().format();
         // A list made by someone else may need a repair, so it is read again before a request continues it.
-        due.compacted(py, outputs, format, false).map(|_| ())
+        due.compacted(py, outputs, format, 0, false).map(|_| ())
     }
 }
 
 impl Due {
-    /// Remembers and returns the outcome of a compaction. The next request continues it if it `is_ready`.
+    /// Remembers and returns the outcome of a compaction. `unchanged` tokens at its beginning are as before. The next request
+    /// continues it if it `is_ready`.
     fn compacted<'py>(
         &self,
         py: Python<'py>,
         outputs: Vec<Output<Made>>,
         format: Format,
+        unchanged: usize,
         is_ready: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let units = self.units.compacted(outputs, &self.prefixes);
@@ -139,14 +146,17 @@ impl Due {
         let list = shown(history, &units)?;
         let reading = view.engine.get().read_as(list.as_any(), format, &[])?;
         let counted = view.count(py, &reading);
-        let compaction = Compaction { pieces: units.pieces(), left: counted.unscaled, asked: self.asked };
+        let earlier = Removal { removed: self.removed, ..Removal::default() };
+        let removal = earlier.and((self.tokens, counted.total), unchanged, self.limit);
+        let (left, removed) = (counted.unscaled, removal.removed);
+        let compaction = Compaction { pieces: units.pieces(), left, asked: self.asked, removed };
         let forgotten = view.view.lock().compacted(self.budget, compaction, &self.prefixes);
         // After the lock, because dropping the last reference to a message may run code of the host.
         drop(forgotten);
         let compactions = view.compactions.fetch_add(1, Ordering::AcqRel) + 1;
-        *view.sent.lock() = Some(counted);
+        view.send(counted, removal);
         if is_ready && let Some(mut known) = view.histories.take(history) {
-            let shows = Shows { budget: self.budget, left: counted.unscaled, compactions };
+            let shows = Shows { budget: self.budget, left, removed, compactions };
             if known.len() == history.len() {
                 known.keep(shows, &units, &list, counted);
             }

@@ -3,13 +3,17 @@
 use crate::support::{
     Message, ask_window, compact_in_window, engine, exact, fresh_count, render, small_policy, undigested,
 };
-use ullage::engine::{CacheAnswer, Engine};
+use ullage::economics::{Removal, SentRequest};
+use ullage::engine::Engine;
 use ullage::planner::{Plan, Urgency};
 use ullage::policy::Policy;
 use ullage::store::Storing;
 use ullage::wire::Format;
 
 const WINDOW: usize = 10_000;
+
+/// Requests after which a session has cost so much that it may risk a compaction.
+const LONG: usize = 200;
 
 /// A talk that takes at least so many hundredths of the window, and hardly more.
 fn talk(share: usize) -> serde_json::Value {
@@ -32,11 +36,14 @@ fn plan(engine: &Engine, input: &serde_json::Value) -> Plan {
     compact_in_window(engine, input, Format::Bedrock, Urgency::Soft).expect("it fits").plan
 }
 
-/// Tells `engine` how the last request of `input` was answered.
-fn answered(engine: &Engine, input: &serde_json::Value, cached: usize) {
+/// Tells `engine` how the last `requests` of `input` were answered.
+fn answered(engine: &Engine, input: &serde_json::Value, cached: usize, requests: usize) {
     let reading = engine.read(&input, Some(Format::Bedrock), &[]).expect("it reads");
     let beginning = ullage::ledger::Ledger::new(exact()).now().measure(&reading.conversation).beginning();
-    engine.note_cache(beginning, CacheAnswer::of(cached, WINDOW));
+    let sent = SentRequest { prompt: WINDOW, messages: WINDOW, cached: Some(cached), removal: Removal::default() };
+    for _ in 0..requests {
+        engine.answered(beginning, sent, None);
+    }
 }
 
 #[test]
@@ -45,10 +52,10 @@ fn a_cached_prompt_is_compacted_later_and_at_the_ceiling_at_the_latest() {
     let policy = Policy { pay_back_within: 1_000, ..policy() };
     let engine = engine(&policy, &exact(), Storing::Off);
     assert!(!plan(&engine, &at_85).edits.is_empty(), "no cache is known of");
-    answered(&engine, &at_85, WINDOW);
+    answered(&engine, &at_85, WINDOW, LONG);
     assert!(plan(&engine, &at_85).edits.is_empty(), "the high mark is at 90 % now");
     assert!(!plan(&engine, &at_95).edits.is_empty(), "and no higher");
-    answered(&engine, &at_85, WINDOW / 4);
+    answered(&engine, &at_85, WINDOW / 4, 1);
     assert!(!plan(&engine, &at_85).edits.is_empty(), "most of the prompt was written again");
     assert!(
         !plan(&crate::support::engine(&Policy { ceiling: 0.8, ..policy }, &exact(), Storing::Off), &at_85)
@@ -61,13 +68,41 @@ fn a_cached_prompt_is_compacted_later_and_at_the_ceiling_at_the_latest() {
 fn a_compaction_that_does_not_pay_back_waits_until_it_must() {
     let engine = engine(&Policy { pay_back_within: 0, ..policy() }, &exact(), Storing::Off);
     let (at_95, at_105) = (talk(94), talk(105));
-    answered(&engine, &at_95, WINDOW);
+    answered(&engine, &at_95, WINDOW, LONG);
     let waits = plan(&engine, &at_95);
     assert!(waits.edits.is_empty() && waits.tokens_after == waits.tokens_before);
     assert!(waits.warnings[0].contains("pay back only after"), "{:?}", waits.warnings);
     assert!(!plan(&engine, &at_105).edits.is_empty(), "it does not fit otherwise");
     let hard = compact_in_window(&engine, &at_95, Format::Bedrock, Urgency::Hard).unwrap();
     assert!(!hard.plan.edits.is_empty(), "who asks for it gets it");
+}
+
+#[test]
+fn a_compaction_that_the_session_has_not_earned_waits_until_it_must() {
+    let engine = engine(&policy(), &exact(), Storing::Off);
+    let at_95 = talk(94);
+    answered(&engine, &at_95, WINDOW, 2);
+    let waits = plan(&engine, &at_95);
+    assert!(waits.edits.is_empty());
+    assert!(waits.warnings[0].contains("has not saved as much as it may lose"), "{:?}", waits.warnings);
+    answered(&engine, &at_95, WINDOW, LONG);
+    assert!(!plan(&engine, &at_95).edits.is_empty(), "a long session may risk it");
+}
+
+#[test]
+fn a_compaction_that_does_not_pay_back_before_the_window_is_full_waits_for_that() {
+    let engine = engine(&policy(), &exact(), Storing::Off);
+    let at_95 = talk(94);
+    let reading = engine.read(&&at_95, Some(Format::Bedrock), &[]).unwrap();
+    let beginning = ullage::ledger::Ledger::new(exact()).now().measure(&reading.conversation).beginning();
+    for request in 0..LONG {
+        let prompt = WINDOW * (request + 1);
+        let cached = Some(WINDOW * request);
+        engine.answered(beginning, SentRequest { prompt, messages: 0, cached, removal: Removal::default() }, None);
+    }
+    let waits = plan(&engine, &at_95);
+    assert!(waits.edits.is_empty());
+    assert!(waits.warnings[0].contains("the window is full after about 0"), "{:?}", waits.warnings);
 }
 
 #[test]

@@ -12,5 +12,6 @@ mod prune;
 mod recovery;
 mod regressions;
 mod replay;
+mod savings;
 mod shared;
 mod summary;

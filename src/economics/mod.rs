@@ -4,7 +4,11 @@
 //! input, and writing to it costs somewhat more. So a compaction has a cost once, at the next request, and a saving at
 //! each request. All costs are in tokens of plain input; multiplied by its price they are money.
 
+mod account;
+
 use serde::{Deserialize, Serialize};
+
+pub use account::{Account, Removal, Savings, SentRequest};
 
 use crate::error::{Error, Result};
 use crate::tokens::by_beginning;
@@ -119,6 +123,12 @@ impl PlanCost {
             each: money(gain),
             pays_back_after: requests(debt, gain),
         }
+    }
+
+    /// Returns the most by which the next request costs more than doing nothing, in tokens of plain input.
+    #[allow(clippy::cast_precision_loss)] // As above.
+    pub fn debt(self, prices: Prices) -> f64 {
+        self.rewritten as f64 * (prices.cache_write - prices.cache_read) - self.saved as f64 * prices.cache_read
     }
 }
 

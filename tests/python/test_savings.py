@@ -1,0 +1,202 @@
+"""A session never costs much more than doing nothing, and every report says what it saved."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ullage
+
+from .recorded_sessions import call, record, result
+
+WINDOW = 6_000
+ROOM = WINDOW - 1_000
+# What a session may lose at most.
+AT_RISK = 0.05
+# A model for each rule of prices: writing and reading cost 1.25 and 0.1, 1 and 0.1, 1 and 0.5.
+MODELS = ("claude-sonnet-4-5", "gpt-5", "gpt-4o")
+COUNTER = ullage.TokenCounter()
+
+
+@dataclass
+class Provider:
+    """A provider that caches prompts, and an account of its own: with and without compactions."""
+
+    economics: ullage.Economics
+    last: list[Any] = field(default_factory=list)
+    known_without: int = 0
+    paid: float = 0.0
+    without: float = 0.0
+    new: int = 0
+    new_without: int = 0
+    cached: int = 0
+    cached_without: int = 0
+
+    def answer(self, sent: list[Any], grown: int, *, is_warm: bool = True) -> tuple[int, int]:
+        """Returns the tokens of the prompt, and those read from the cache."""
+        same = next(
+            (at for at, (old, new) in enumerate(zip(self.last, sent, strict=False)) if old != new),
+            min(len(self.last), len(sent)),
+        )
+        prompt = COUNTER.count_messages(sent)
+        cached = COUNTER.count_messages(sent[:same]) if is_warm else 0
+        if self.known_without + grown > ROOM:
+            self.add(prompt, cached, prompt, cached)
+            self.known_without = prompt
+        else:
+            before, self.known_without = self.known_without, self.known_without + grown
+            self.add(prompt, cached, self.known_without, before if is_warm else 0)
+        self.last = sent
+        return prompt, cached
+
+    def add(self, prompt: int, cached: int, whole: int, cached_without: int) -> None:
+        self.new, self.cached = self.new + prompt - cached, self.cached + cached
+        self.new_without += whole - cached_without
+        self.cached_without += cached_without
+        read, write = self.economics.cache_read, self.economics.cache_write
+        self.paid += cached * read + (prompt - cached) * write
+        self.without += cached_without * read + (whole - cached_without) * write
+
+
+def opened(model: str, **settings: Any) -> tuple[ullage.View, Provider]:
+    policy = ullage.Policy(window=WINDOW, reserve_output=WINDOW - ROOM, **settings)
+    engine = ullage.ContextManager(
+        policy, counter=ullage.TokenCounter(), model=model, store=ullage.MemoryStore()
+    )
+    return engine.open(append_only=True), Provider(ullage.Economics.for_model(model))
+
+
+def steps_of(lengths: list[int]) -> list[list[Any]]:
+    """The messages before each request."""
+    steps: list[list[Any]] = [[{"role": "user", "content": "Find the fault."}]]
+    for number, words in enumerate(lengths):
+        text = " ".join(f"w{number}x{word}" for word in range(words))
+        steps.append([call(number), result(number, text)])
+    return steps
+
+
+def played(view: ullage.View, provider: Provider, steps: list[list[Any]]) -> list[float]:
+    """Plays a session, and returns what it cost at each request beside doing nothing."""
+    history, costs = list[Any](), list[float]()
+    for step in steps:
+        history += step
+        prompt, cached = provider.answer(view.messages(history), COUNTER.count_messages(step))
+        view.observe(prompt, cached)
+        costs.append(provider.paid / provider.without)
+    return costs
+
+
+LENGTHS = st.lists(st.integers(0, 250), min_size=1, max_size=60)
+MARKS = st.sampled_from([0.3, 0.5, 0.7, 0.85])
+
+
+@given(LENGTHS, MARKS, st.sampled_from(MODELS))
+def test_no_session_costs_much_more_than_doing_nothing_wherever_it_ends(lengths, high, model):
+    view, provider = opened(model, high=high, low=0.15)
+    costs = played(view, provider, steps_of(lengths))
+    assert max(costs) <= 1 + AT_RISK + 1e-9
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("high", [0.5, 0.85])
+def test_a_recorded_session_never_costs_more_than_doing_nothing(model, high):
+    messages = record(ullage.Recorder(), ullage.MemoryStore(), text="GET /cart 200 " * 8)
+    steps = [messages[:1], *(messages[at : at + 2] for at in range(1, len(messages), 2))]
+    for end in range(1, len(steps) + 1):
+        view, provider = opened(model, high=high)
+        costs = played(view, provider, steps[:end])
+        assert costs[-1] <= 1 + 1e-9
+
+
+@given(LENGTHS, MARKS, st.sampled_from(MODELS))
+def test_the_savings_of_a_view_are_those_of_its_provider(lengths, high, model):
+    view, provider = opened(model, high=high)
+    played(view, provider, steps_of(lengths))
+    savings = view.savings
+    assert (savings.new, savings.cached) == (provider.new, provider.cached)
+    assert (savings.new_without, savings.cached_without) == (
+        provider.new_without,
+        provider.cached_without,
+    )
+    saved = (provider.without - provider.paid) * provider.economics.input / 1_000_000
+    assert savings.money == pytest.approx(saved, abs=1e-9)
+
+
+@given(LENGTHS, st.lists(st.sampled_from([None, 0, 0.3, 1]), min_size=60, max_size=60))
+def test_any_report_leaves_requests_inside_the_window(lengths, shares):
+    view, _ = opened(MODELS[0])
+    history, prompts = list[Any](), 0
+    for step, share in zip(steps_of(lengths), shares, strict=False):
+        history += step
+        prompt = COUNTER.count_messages(view.messages(history))
+        assert prompt <= ROOM
+        prompts += prompt
+        view.observe(prompt, None if share is None else int(prompt * share))
+    assert view.savings.new + view.savings.cached == prompts
+
+
+@given(LENGTHS, MARKS)
+def test_without_cached_tokens_a_report_changes_no_request(lengths, high):
+    (observed, _), (silent, _) = (opened(MODELS[0], high=high) for _ in range(2))
+    history: list[Any] = []
+    for step in steps_of(lengths):
+        history += step
+        sent = observed.messages(history)
+        assert sent == silent.messages(history)
+        observed.observe(COUNTER.count_messages(sent))
+
+
+def test_an_engine_that_compacts_in_place_has_the_same_savings():
+    steps = steps_of([60] * 90)
+    view, provider = opened(MODELS[0], high=0.4, low=0.15)
+    played(view, provider, steps)
+    policy = ullage.Policy(window=WINDOW, reserve_output=WINDOW - ROOM, high=0.4, low=0.15)
+    engine = ullage.ContextManager(
+        policy, counter=ullage.TokenCounter(), model=MODELS[0], store=ullage.MemoryStore()
+    )
+    messages, other = list[Any](), Provider(provider.economics)
+    for step in steps:
+        messages += step
+        engine.compact(messages)
+        engine.observe(messages, *other.answer(list(messages), COUNTER.count_messages(step)))
+    assert engine.stats.compactions > 1
+    assert engine.stats.savings == view.savings
+    assert engine.stats.savings.money > 0
+
+
+def test_a_report_has_the_savings_before_its_compaction():
+    view, provider = opened(MODELS[0], high=0.4, low=0.15)
+    played(view, provider, steps_of([60] * 90))
+    report = view.report
+    assert report is not None
+    assert report.savings is not None
+    assert 0 < report.savings.requests < view.savings.requests
+    assert json.loads(json.dumps(report.to_dict()))["savings"] == report.savings.to_dict()
+    assert "savings so far" in report._repr_html_()
+
+
+def test_a_view_in_another_process_goes_on_with_its_savings():
+    steps = steps_of([60] * 90)
+    view, provider = opened(MODELS[0], high=0.4, low=0.15)
+    played(view, provider, steps[:60])
+    state = json.loads(json.dumps(view.state()))
+    policy = ullage.Policy(window=WINDOW, reserve_output=WINDOW - ROOM, high=0.4, low=0.15)
+    resumed = ullage.ContextManager(
+        policy, counter=ullage.TokenCounter(), model=MODELS[0], store=ullage.MemoryStore()
+    ).open(state)
+    assert resumed.savings == view.savings
+    history = [message for step in steps[:61] for message in step]
+    for each in (view, resumed):
+        tokens = COUNTER.count_messages(each.messages(history))
+        each.observe(tokens, tokens - 100)
+    assert resumed.savings == view.savings
+
+
+def test_a_view_without_reports_has_no_savings():
+    view, _ = opened(MODELS[0])
+    view.messages(steps_of([])[0])
+    assert view.savings == ullage.Savings(money=0.0)
+    assert "account" not in view.state()["view"]
