@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ullage._core import MessageError, PolicyError, StoreError
+from ullage._engine.logger import Logger
 from ullage._engine.steps import aside
 from ullage.stores.records import read, written
 from ullage.stores.retrieval import at_once
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from ullage._engine.steps import Steps
     from ullage.view import ViewArguments
+
+logger = Logger(__name__)
 
 # Times that a request is made again because another worker wrote the state first. Each time, one
 # other worker has finished, so this many workers can answer one session at once.
@@ -53,6 +56,18 @@ class SessionView(View):
     def outlook(self, history: Sequence[Any], *args: Any, **more: Any) -> Outlook:  # noqa: D102
         self._load()
         return super().outlook(history, *args, **more)
+
+    def observe(self, reported_tokens: int, cached_tokens: int | None = None) -> bool:  # noqa: D102
+        cache = self._core.cache
+        learned = super().observe(reported_tokens, cached_tokens)
+        # Requests depend on this, and another worker may make the next one. If another worker has
+        # written the state meanwhile, the next report is soon enough.
+        if self._core.cache != cache:
+            try:
+                self._save()
+            except StoreError as error:
+                logger.warning("error=<%s> | the state of a view was not written", error)
+        return learned
 
     def _next(self, arguments: ViewArguments) -> Steps[list[Any]]:
         return (yield from self._in_turn(partial(super()._next, arguments)))

@@ -109,6 +109,8 @@ class View:
         self._last: ViewArguments | None = None
         self._sent: list[Any] = []
         self._report: Report | None = None
+        # Compactions that were made or postponed by this object.
+        self._compactions = 0
         self._load_message = load
         self._append_only = append_only
         self._restore(state)
@@ -131,8 +133,17 @@ class View:
 
     @property
     def savings(self) -> Savings:
-        """The observed requests of this view, beside those of doing nothing."""
+        """The observed requests of this view, beside those of doing nothing.
+
+        A view that was opened with a state continues with the sums of that state. Requests after
+        the state was saved, and requests of other processes, are missing on both sides.
+        """
         return Savings.of_sums(self._core.savings, self._components.prices)
+
+    @property
+    def _decisions(self) -> tuple[int, int | None, str]:
+        """The values on which later requests depend: with others, the state must be saved again."""
+        return self._compactions, self._core.ceiling, self._core.cache
 
     @property
     def ceiling(self) -> int | None:
@@ -391,8 +402,9 @@ class View:
             summarized = yield from compactor.prepare(reading, ask, operation, own=None)
             with self._components.stopwatch.running():
                 messages = yield from aside(request.apply, summarized.plan)
-            report = compactor.finish(summarized, start)
+            report = compactor.finish(summarized, start, self._core.savings)
             operation.reported(report)
+        self._compactions += 1
         if report.first_changed is not None:
             # A compaction that waits is none.
             self._report = report
@@ -409,6 +421,7 @@ class View:
             raise
         with self._components.stopwatch.running():
             yield from aside(request.replace, messages)
+        self._compactions += 1
         self._report = report if isinstance(report, Report) else self._report
 
     def _smaller(self, tokens: int | None) -> Steps[list[Any]]:

@@ -102,9 +102,9 @@ impl Counted {
 
     /// The request with these messages, as the provider reported it. A report that `is_plausible` for no such request is
     /// ignored.
-    pub fn sent(self, reported: usize, cached: Option<usize>, is_plausible: bool, removal: Removal) -> SentRequest {
+    pub fn sent(self, reported: usize, cached: Option<usize>, is_plausible: bool) -> SentRequest {
         let (prompt, cached) = if is_plausible { (reported, cached) } else { (self.total, None) };
-        SentRequest { prompt, messages: self.total, cached, removal }
+        SentRequest { prompt, messages: self.total, before: 0, cached, removal: Removal::default() }
     }
 
     /// Returns the counts of a longer list. `rest` has the counts from the settled entries on.

@@ -16,7 +16,7 @@ use super::reading::{PyReading, Repaired, room};
 use super::store::PyFileStore;
 use super::text::PyText;
 use super::whole::Amount;
-use crate::economics::{Prices, Removal};
+use crate::economics::Prices;
 use crate::engine::{Engine, Reading, Summarizer, SummaryRange, demands_of_messages};
 use crate::error::Error;
 use crate::invariants::Demand;
@@ -179,8 +179,8 @@ impl PyEngine {
     ) -> PyResult<(bool, Bound<'py, PyAny>)> {
         let counted = self.counting.count(messages, self.format, History::of(append_only))?;
         let learned = self.counting.observe(counted, reported);
-        let sent = counted.sent(reported.0, cached.map(|Amount(cached)| cached), learned, Removal::default());
-        let added = self.engine.answered(counted.beginning, sent, None);
+        let sent = counted.sent(reported.0, cached.map(|Amount(cached)| cached), learned);
+        let added = self.engine.answered(counted.beginning, sent);
         Ok((learned, pythonize(messages.py(), &added)?))
     }
 
@@ -232,6 +232,11 @@ impl PyEngine {
     fn record(&self, plan: &PyPlan) {
         self.counting.compacting();
         self.engine.record(&plan.0);
+    }
+
+    /// Notes that a plan was due, and does nothing.
+    fn postponed(&self, plan: &PyPlan) {
+        self.engine.postponed(&plan.0);
     }
 
     /// The requests so far of the conversation that a plan was made for; `None` if none was reported.

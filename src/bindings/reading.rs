@@ -12,6 +12,7 @@ use super::node::PyNode;
 use super::plan::{PyPlan, ToStore, to_store};
 use super::text::PyText;
 use super::whole::Amount;
+use crate::economics::{Account, Removal};
 use crate::engine::{Ask, Reading, Room, rewritten};
 use crate::error::{Error, Result as CoreResult};
 use crate::ledger::fingerprint;
@@ -76,6 +77,12 @@ impl PyReading {
     pub fn pins(&self) -> Vec<usize> {
         let pinned = self.reading.conversation.messages.iter().filter(|message| message.pin == Pin::Pinned);
         pinned.flat_map(|message| message.span.entries()).collect()
+    }
+
+    /// Returns the account of a view after a compaction to so many tokens of messages.
+    pub fn account_after(&self, py: Python<'_>, messages: usize, removal: Removal) -> Account {
+        let engine = &self.engine.get().engine;
+        py.detach(|| engine.account_after(&self.reading, self.room, messages, removal))
     }
 
     /// Returns the format of the messages.

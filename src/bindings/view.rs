@@ -22,8 +22,8 @@ use super::node::PyNode;
 use super::reading::{PyReading, room};
 use super::text::PyText;
 use super::whole::Amount;
-use crate::economics::{Removal, Savings};
-use crate::engine::{Reading, Room, require_entry};
+use crate::economics::{Removal, Savings, SentRequest};
+use crate::engine::{Past, Reading, Room, before_answer, require_entry};
 use crate::invariants::Pairs;
 use crate::message::{Conversation, Pin, Role};
 use crate::shared::Locked;
@@ -59,6 +59,8 @@ pub struct PyView {
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     counted: Counted,
+    /// Tokens of the messages of the request before, as the history shows it; 0 if there was none.
+    before: usize,
     removal: Removal,
     /// True if the provider's count is known.
     is_reported: bool,
@@ -149,8 +151,13 @@ impl PyView {
     /// The requests with reported tokens, beside those of doing nothing.
     #[getter]
     fn savings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let savings = self.view.lock().account().savings;
-        Ok(pythonize(py, &savings)?)
+        Ok(pythonize(py, &self.view.lock().savings())?)
+    }
+
+    /// The use of the provider's prompt cache.
+    #[getter]
+    fn cache<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.view.lock().cache())?)
     }
 
     /// Notes that the last request was accepted.
@@ -239,23 +246,24 @@ impl PyView {
         if std::mem::replace(&mut sent.is_reported, true) {
             return (learned, None);
         }
-        let request = sent.counted.sent(reported.0, cached, learned, sent.removal);
-        let added = engine.engine.answered(sent.counted.beginning, request, Some(view.account()));
+        let request = sent.counted.sent(reported.0, cached, learned);
+        let added = view.reported(SentRequest { before: sent.before, removal: sent.removal, ..request });
+        engine.engine.saved(added);
         (learned, Some(added))
     }
 
     /// Notes the last request. Changes before it count as long as no report says that the provider knows them.
-    fn send(&self, counted: Counted, removal: Removal) {
+    fn send(&self, counted: Counted, before: usize, removal: Removal) {
         let mut sent = self.sent.lock();
         let earlier = sent.filter(|sent| !sent.is_reported).map(|sent| sent.removal).unwrap_or_default();
-        *sent = Some(Sent { counted, removal: removal.after(earlier), is_reported: false });
+        *sent = Some(Sent { counted, before, removal: removal.after(earlier), is_reported: false });
     }
 
     /// Returns the room that a request may use.
     fn room(&self, budget: Option<Amount>, fixed: usize) -> Room {
         let view = self.view.lock();
-        let (ceiling, is_first) = (view.ceiling(), !view.is_answered());
-        Room { ceiling, has_marks: true, is_first, ..room(budget, fixed) }
+        let (ceiling, is_first, is_cached) = (view.ceiling(), !view.is_answered(), Some(view.cache().is_used()));
+        Room { ceiling, has_marks: true, is_first, is_cached, ..room(budget, fixed) }
     }
 
     /// Returns the request for a history that continues the last one and needs neither repair nor compaction. O(new
@@ -266,9 +274,10 @@ impl PyView {
         if !known.follow(history)? {
             return Ok(None);
         }
+        let before = ready.as_ref().map_or(0, |ready| ready.counted.total);
         let ready = ready.map(|ready| self.appended(ready, history, room)).transpose()?.flatten();
         let request = ready.map(|ready| {
-            self.send(ready.counted, Removal { removed: ready.shows.removed, ..Removal::default() });
+            self.send(ready.counted, before, Removal { removed: ready.shows.removed, ..Removal::default() });
             let list = ready.list.bind(history.py());
             let request = list.get_slice(0, list.len()).unbind();
             known.put(ready);
@@ -333,7 +342,7 @@ impl PyView {
         let reading = own.read(&mut known, &history.lasting)?;
         let (prefixes, asked) = (known.prefixes.clone(), known.asked);
         let mut forgotten = None;
-        let Compaction { pieces, left: unscaled, removed, .. } = {
+        let (Compaction { pieces, left: unscaled, removed, account, .. }, since) = {
             let mut view = own.view.lock();
             // A conversation that starts over is still the same conversation.
             if own.is_unproven.load(Ordering::Acquire) && known.is_answered && view.is_of_another(&prefixes) {
@@ -341,13 +350,13 @@ impl PyView {
             }
             own.is_unproven.store(false, Ordering::Release);
             view.update(&prefixes);
-            let view::Request { compaction, is_cut } = view.request(room.budget, &prefixes, asked);
+            let view::Request { compaction, entries, is_cut } = view.request(room.budget, &prefixes, asked);
             if is_cut && is_sent {
                 forgotten = Some(view.compacted(room.budget, compaction.clone(), &prefixes));
                 // A remembered request may show another compaction of the same history.
                 compactions = own.compactions.fetch_add(1, Ordering::AcqRel) + 1;
             }
-            compaction
+            (compaction, entries)
         };
         // After the lock, because dropping the last reference to a message may run code of the host.
         drop(forgotten);
@@ -386,14 +395,13 @@ impl PyView {
         for message in pinned {
             reading.conversation.messages[message].pin = Pin::Pinned;
         }
-        let counted = own.count(py, &reading);
+        let (counted, before) = own.count(py, &reading);
         let left = counted.scaled(unscaled);
-        engine.engine.continue_account(counted.beginning, *own.view.lock().account());
         let is_idle = engine.engine.idle(counted.total, left, list.len(), counted.beginning, room)?.is_some();
         let limit = engine.engine.limit(room, counted.beginning)?;
         let is_due = hard || !is_idle;
         if is_sent {
-            own.send(counted, Removal { removed, ..Removal::default() });
+            own.send(counted, before, Removal { removed, ..Removal::default() });
         }
         // A request that will be compacted is not continued.
         if is_sent && !is_due && is_lasting {
@@ -406,32 +414,24 @@ impl PyView {
         let list = list.unbind();
         let due = is_due.then(|| {
             let places = history.places(&units);
+            let known = units.iter().take_while(|unit| since > 0 && unit.stands_for.start <= since);
+            let past = Past { account, removed, entries: known.map(|unit| unit.shows.len()).sum() };
+            let room = Room { past, ..room };
             let reading = PyReading::new(own.engine.clone_ref(py), list.clone_ref(py), reading, room, None, places);
             let view = handle.clone().unbind();
             let (history, reading) = (history.lasting.clone().unbind(), Py::new(py, reading)?);
-            PyResult::Ok(Due {
-                view,
-                history,
-                is_lasting,
-                reading,
-                units,
-                prefixes,
-                asked,
-                budget: room.budget,
-                limit,
-                tokens: counted.total,
-                removed,
-            })
+            PyResult::Ok(Due { view, history, is_lasting, reading, units, prefixes, asked, room, hard, limit, counted })
         });
         Ok(PyViewRequest { list, repairs, tokens: counted.total, due: due.transpose()? })
     }
 
-    /// Returns the counts of a request.
-    fn count(&self, py: Python<'_>, reading: &Reading<PyText>) -> Counted {
+    /// Returns the counts of a request, and the tokens of the request before the model's last answer.
+    fn count(&self, py: Python<'_>, reading: &Reading<PyText>) -> (Counted, usize) {
         let counter = self.engine.get().counting.ledger.now();
         let measured = py.detach(|| counter.measure(&reading.conversation));
         let settled = Settled::of(&reading.conversation, &measured);
-        Counted { settled, ..Counted::of(&measured, counter.scale(), reading.format) }
+        let counted = Counted { settled, ..Counted::of(&measured, counter.scale(), reading.format) };
+        (counted, before_answer(&reading.conversation, &measured))
     }
 }
 

@@ -38,6 +38,8 @@ pub struct SentRequest {
     pub prompt: usize,
     /// Tokens of its messages.
     pub messages: usize,
+    /// Tokens of the messages of the request before; 0 if there was none.
+    pub before: usize,
     /// Tokens of the prompt that were read from the cache; `None` if the provider did not say.
     pub cached: Option<usize>,
     /// The changes since the request before.
@@ -55,6 +57,14 @@ pub struct Removal {
     pub is_forced: bool,
     /// Tokens that messages may take; 0 if no compaction was made.
     pub limit: usize,
+}
+
+impl SentRequest {
+    /// Tokens of the prompt that the provider may have in its cache; 0 for the first request.
+    pub fn known(self) -> usize {
+        let beside = self.prompt.saturating_sub(self.messages);
+        if self.before == 0 { 0 } else { (self.before + beside).min(self.prompt) }
+    }
 }
 
 impl Removal {
@@ -85,15 +95,14 @@ impl Removal {
 pub struct Account {
     /// The sums.
     pub savings: Savings,
-    /// True if the last request was answered from a cache.
-    #[serde(default)]
-    pub is_cached: bool,
     /// Tokens of the last prompt.
     last: usize,
     /// Tokens that the last prompt would have had.
     last_without: usize,
     /// Removed tokens that doing nothing does not have either, because the window was full.
     shared: usize,
+    /// All removed tokens at the last request.
+    removed: usize,
     /// Tokens by which the prompts would have grown.
     grown: usize,
     /// Tokens that messages could take at the last compaction.
@@ -118,9 +127,11 @@ impl Account {
             self.limit = removal.limit;
         }
         let is_full = removed > 0 && sent.messages + removed > self.limit;
+        // The cost of a compaction is unknown if its request was not reported. Then its savings do not count either.
+        let is_unreported = removed > 0 && removal.unchanged.is_none() && removal.removed != self.removed;
         // Doing nothing does not make a history so much shorter, so the host has changed it.
         let is_changed = without < share(self.last_without, STILL_THE_SAME);
-        let is_same = self.savings.requests == 0 || removal.is_forced || is_full || is_changed;
+        let is_same = self.savings.requests == 0 || removal.is_forced || is_full || is_changed || is_unreported;
         if removal.unchanged.is_none() && self.last > 0 {
             (self.read, self.unchanged) = (cached.min(self.last), self.last);
         }
@@ -138,7 +149,7 @@ impl Account {
             self.grown += without.saturating_sub(self.last_without);
             self.last_without = without;
         }
-        self.last = prompt;
+        (self.last, self.removed) = (prompt, removal.removed);
         self.savings += added;
         added
     }

@@ -5,10 +5,12 @@
 //! each request. All costs are in tokens of plain input; multiplied by its price they are money.
 
 mod account;
+mod provider_cache;
 
 use serde::{Deserialize, Serialize};
 
 pub use account::{Account, Removal, Savings, SentRequest};
+pub use provider_cache::ProviderCache;
 
 use crate::error::{Error, Result};
 use crate::tokens::by_beginning;

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use crate::economics::{Account, PlanCost, Prices, Removal, Savings, SentRequest};
+use crate::economics::{Account, PlanCost, Prices, ProviderCache, Removal, Savings, SentRequest};
+use crate::ledger::Measured;
+use crate::message::{Conversation as Messages, Role};
 use crate::planner::Plan;
 use crate::policy::Policy;
 use crate::shared::Locked;
@@ -10,14 +12,11 @@ use crate::shared::Locked;
 /// Number of remembered conversations: more than one engine works on at a time.
 const REMEMBERED: usize = 64;
 
-/// Providers cache no shorter beginning of a prompt.
-const LEAST_CACHED: usize = 1_024;
-
 /// The most that a conversation may cost above doing nothing, as a share: a compaction that could wait is paid by earlier
 /// savings and this.
 const MOST_AT_RISK: f64 = 0.05;
 
-/// The conversations with reported requests, the newest last.
+/// The conversations that are compacted in place and have reported requests, the newest last. A view knows its own.
 #[derive(Debug, Default)]
 pub(super) struct Conversations(Locked<VecDeque<Conversation>>);
 
@@ -27,27 +26,25 @@ struct Conversation {
     /// Identifies it.
     beginning: u128,
     account: Account,
+    cache: ProviderCache,
     /// The messages of the last plan.
     planned: Option<u128>,
     removal: Removal,
+    /// Tokens of the messages when a compaction was postponed; 0 if none was since the last compaction.
+    waits: usize,
 }
 
 impl Conversations {
-    /// Adds the last request of the conversation with this beginning. A view gives its `own` account and the removal;
-    /// without a view, they are those of this conversation and of the plans applied to it.
-    pub(super) fn answered(&self, beginning: u128, sent: SentRequest, own: Option<&mut Account>) -> Savings {
+    /// Adds the last request of the conversation with this beginning, after the plans that were applied to it.
+    pub(super) fn answered(&self, beginning: u128, sent: SentRequest) -> Savings {
         let mut all = self.0.lock();
         let at = all.iter().position(|other| other.beginning == beginning);
         let mut known = at.and_then(|at| all.remove(at)).unwrap_or_default();
+        let before = known.account.last().saturating_sub(sent.prompt.saturating_sub(sent.messages));
+        let sent = SentRequest { removal: known.removal, before, ..sent };
         known.beginning = beginning;
-        let sent = if own.is_some() { sent } else { SentRequest { removal: known.removal, ..sent } };
-        let mut account = own.as_deref().copied().unwrap_or(known.account);
-        note(&mut account, sent);
-        let added = account.add(sent);
-        known.account = account;
-        if let Some(own) = own {
-            *own = account;
-        }
+        known.cache = known.cache.after(sent);
+        let added = known.account.add(sent);
         known.removal = Removal { removed: known.removal.removed, ..Removal::default() };
         if all.len() == REMEMBERED {
             all.pop_front();
@@ -56,21 +53,9 @@ impl Conversations {
         added
     }
 
-    /// Adds a conversation with the account of a view that another process began, unless it is known.
-    pub(super) fn resume(&self, beginning: u128, account: Account) {
-        let mut all = self.0.lock();
-        if account == Account::default() || all.iter().any(|known| known.beginning == beginning) {
-            return;
-        }
-        if all.len() == REMEMBERED {
-            all.pop_front();
-        }
-        all.push_back(Conversation { beginning, account, ..Conversation::default() });
-    }
-
-    /// True if the last request of the conversation was answered from a cache.
+    /// True if the provider has the conversation in its cache.
     pub(super) fn is_cached(&self, beginning: u128) -> bool {
-        self.0.lock().iter().any(|known| known.beginning == beginning && known.account.is_cached)
+        self.0.lock().iter().any(|known| known.beginning == beginning && known.cache.is_used())
     }
 
     /// Notes that a plan was made for a conversation, and returns its account if its prompts are cached.
@@ -78,7 +63,7 @@ impl Conversations {
         let mut all = self.0.lock();
         let known = all.iter_mut().find(|known| known.beginning == beginning)?;
         known.planned = Some(plan.fingerprint);
-        known.account.is_cached.then_some(known.account)
+        known.cache.is_used().then_some(known.account)
     }
 
     /// Notes that a plan was applied.
@@ -87,6 +72,23 @@ impl Conversations {
         let Some(known) = all.iter_mut().rev().find(|known| known.planned == Some(plan.fingerprint)) else { return };
         let Plan { tokens_before, tokens_after, unchanged, budget, .. } = *plan;
         known.removal = known.removal.and((tokens_before, tokens_after), unchanged, budget.limit);
+        known.waits = 0;
+    }
+
+    /// Notes that a plan does nothing, although it was due.
+    pub(super) fn postponed(&self, plan: &Plan) {
+        let mut all = self.0.lock();
+        let known = all.iter_mut().rev().find(|known| known.planned == Some(plan.fingerprint));
+        if let Some(known) = known.filter(|known| known.cache.is_used()) {
+            known.waits = plan.tokens_before;
+        }
+    }
+
+    /// The tokens of a conversation when its compaction was last postponed; 0 if none waits.
+    pub(super) fn waits(&self, beginning: u128) -> usize {
+        let all = self.0.lock();
+        let known = all.iter().find(|known| known.beginning == beginning && known.cache.is_used());
+        known.map_or(0, |known| known.waits)
     }
 
     /// The requests so far of the conversation that a plan was made for.
@@ -97,17 +99,50 @@ impl Conversations {
     }
 }
 
-/// Notes whether the request was answered from a cache, if the provider said so.
-fn note(account: &mut Account, sent: SentRequest) {
-    let Some(cached) = sent.cached else { return };
-    let could_be = match sent.removal.unchanged {
-        // The engine has changed the rest, so a miss there says nothing about the cache.
-        Some(unchanged) if account.is_cached && unchanged < LEAST_CACHED => return,
-        Some(unchanged) if account.is_cached => unchanged,
-        _ => account.last().min(sent.prompt),
-    };
-    // At least half: the history, and not just the tools in front.
-    account.is_cached = cached > 0 && cached >= could_be / 2;
+/// The requests of a view's conversation, as the history and the last compaction show them. Reports of the provider are not
+/// part of them, because another process does not know those.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Past {
+    /// The requests up to the last compaction.
+    pub account: Account,
+    /// Tokens that the last compaction and earlier ones removed.
+    pub removed: usize,
+    /// Entries of the list that were known when the last compaction was made, with the answer to that request.
+    pub entries: usize,
+}
+
+impl Past {
+    /// Returns the account of all requests before the next: there was one before each answer of the model. The provider
+    /// read the messages of the request before from its cache. O(messages).
+    pub fn until_now<T>(self, messages: &Messages<T>, tokens: &Measured, fixed: usize) -> Account {
+        let mut account = self.account;
+        let removal = Removal { removed: self.removed, ..Removal::default() };
+        let later = requests(messages, tokens).filter(|(answer, _)| messages.entry(*answer) >= self.entries);
+        later.for_each(|(_, size)| _ = account.add(sent(size, fixed, removal)));
+        account
+    }
+}
+
+/// Returns the first message of each answer of the model, and the tokens of the messages before it. O(messages).
+fn requests<T>(messages: &Messages<T>, tokens: &Measured) -> impl Iterator<Item = (usize, usize)> {
+    let (mut size, mut before) = (0, None);
+    messages.messages.iter().enumerate().filter_map(move |(index, message)| {
+        let is_answer = message.role == Role::Assistant && before.is_some_and(|role| role != Role::Assistant);
+        let request = (index, size);
+        size += tokens.message(index);
+        before = Some(message.role);
+        is_answer.then_some(request)
+    })
+}
+
+/// Returns the tokens of the messages before the model's last answer; 0 without one. O(messages).
+pub fn before_answer<T>(messages: &Messages<T>, tokens: &Measured) -> usize {
+    requests(messages, tokens).last().map_or(0, |(_, size)| size)
+}
+
+/// Returns a request with so many tokens of messages. The provider reads all that it can from its cache.
+pub(super) fn sent(messages: usize, fixed: usize, removal: Removal) -> SentRequest {
+    SentRequest { prompt: messages + fixed, messages, before: 0, cached: None, removal }
 }
 
 /// Returns the reason to postpone a plan that can wait: it would not pay back in time. `None` if it should not wait.

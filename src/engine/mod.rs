@@ -12,11 +12,11 @@ mod summaries;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use caching::{Conversations, reason_to_wait};
+use caching::{Conversations, reason_to_wait, sent};
 use progress::shortfall;
 
 use crate::budget::{Budget, PROGRESS};
-use crate::economics::{Account, Prices, Savings, SentRequest};
+use crate::economics::{Account, Prices, Removal, Savings, SentRequest};
 use crate::error::{Error, Result};
 use crate::invariants::Pairs;
 use crate::ledger::Ledger;
@@ -36,6 +36,7 @@ use crate::working_copy::Bounds;
 
 pub use apply::{apply, check, content, rewritten};
 pub use arrival::{Content, Shrunk};
+pub use caching::{Past, before_answer};
 pub use fixed::fixed_tokens;
 pub use repairing::demands_of_messages;
 pub use summaries::{RangeSummary, Summarizer, SummaryRange};
@@ -58,6 +59,10 @@ pub struct Room {
     /// True before the provider's first answer. Until then a scale below one is not believed: other conversations
     /// taught it, and their texts may be of another kind.
     pub is_first: bool,
+    /// True if the provider has the conversation of a view in its cache; `None` if the engine knows that itself.
+    pub is_cached: Option<bool>,
+    /// The requests of the view so far.
+    pub past: Past,
 }
 
 /// The request for a plan.
@@ -149,6 +154,11 @@ impl Engine {
         self.stats.lock().add_report(&plan.report());
     }
 
+    /// Notes that a plan was due, and does nothing. The next one is due when the messages have grown by [`PROGRESS`].
+    pub fn postponed(&self, plan: &Plan) {
+        self.conversations.postponed(plan);
+    }
+
     /// Notes that a shrunk result entered a history.
     pub fn record_shrink(&self, saved: usize) {
         self.stats.lock().add_shrink(saved);
@@ -199,7 +209,12 @@ impl Engine {
             last_loop: LastLoop::Stays,
         };
         let mut plan = self.fit(&reading.conversation, &tokens, bounds, &mut with)?;
-        let account = self.conversations.planned(tokens.beginning(), &plan);
+        let account = match ask.room.is_cached {
+            Some(is_cached) => {
+                is_cached.then(|| ask.room.past.until_now(&reading.conversation, &tokens, ask.room.fixed))
+            }
+            None => self.conversations.planned(tokens.beginning(), &plan),
+        };
         if ask.urgency == Urgency::Soft {
             if let Some(shortfall) = shortfall(&plan, summary, &self.policy) {
                 if plan.tokens_before <= plan.budget.limit {
@@ -240,24 +255,39 @@ impl Engine {
             return Ok(if room.has_marks { budget.limited(budget.limit, &self.policy) } else { budget });
         }
         let budget = Budget::of(&self.policy, room.fixed, self.ledger.beside(beginning))?;
-        let budget = if self.conversations.is_cached(beginning) { budget.relaxed(&self.policy) } else { budget };
+        let is_cached = room.is_cached.unwrap_or_else(|| self.conversations.is_cached(beginning));
+        let budget = if is_cached { budget.relaxed(&self.policy) } else { budget };
         let believed = if room.is_first { self.ledger.within_unscaled(budget.limit) } else { budget.limit };
         let limit = capped(believed);
         Ok(if limit < budget.limit { budget.limited(limit, &self.policy) } else { budget })
     }
 
-    /// Adds the answered request of the conversation with this beginning to its account, or to that of a view. While the
-    /// provider answers from its prompt cache, compaction starts later (see [`Policy::cache_relax`]) and must pay back
-    /// (see [`Policy::pay_back_within`]).
-    pub fn answered(&self, beginning: u128, sent: SentRequest, own: Option<&mut Account>) -> Savings {
-        let added = self.conversations.answered(beginning, sent, own);
-        self.stats.lock().savings += added;
+    /// Adds the answered request of the conversation with this beginning to its account. While the provider answers from
+    /// its prompt cache, compaction starts later (see [`Policy::cache_relax`]) and must pay back (see
+    /// [`Policy::pay_back_within`]).
+    pub fn answered(&self, beginning: u128, sent: SentRequest) -> Savings {
+        let added = self.conversations.answered(beginning, sent);
+        self.saved(added);
         added
     }
 
-    /// Continues the account of a view that another process began.
-    pub fn continue_account(&self, beginning: u128, account: Account) {
-        self.conversations.resume(beginning, account);
+    /// Adds the savings of a request to the totals.
+    pub fn saved(&self, added: Savings) {
+        self.stats.lock().savings += added;
+    }
+
+    /// Returns the account of a view's requests after a compaction of these messages.
+    pub fn account_after<T: Text + Sync>(
+        &self,
+        reading: &Reading<T>,
+        room: Room,
+        messages: usize,
+        removal: Removal,
+    ) -> Account {
+        let tokens = self.ledger.now().measure(&reading.conversation);
+        let mut account = room.past.until_now(&reading.conversation, &tokens, room.fixed);
+        account.add(sent(messages, room.fixed, removal));
+        account
     }
 
     /// The requests so far of the conversation that a plan was made for; `None` if none was reported.
@@ -286,9 +316,16 @@ impl Engine {
     ) -> Result<Option<Report>> {
         let budget = self.budget(room, beginning)?;
         let idle = || Report { tokens_before: total, tokens_after: total, budget: budget.limit, ..Report::default() };
-        // Until this much has been added, another compaction cannot save enough.
-        let high = budget.high.max(left + share(left, PROGRESS)).min(budget.limit);
+        let high = self.high(budget, left, room, beginning);
         Ok((total <= high && !self.is_crowded(entries)).then(idle))
+    }
+
+    /// Returns the tokens above which a compaction is due. The last one left `left` tokens, or waits since then.
+    fn high(&self, budget: Budget, left: usize, room: Room, beginning: u128) -> usize {
+        let is_in_place = room.is_cached.is_none() && room.budget.is_none();
+        let left = if is_in_place { left.max(self.conversations.waits(beginning)) } else { left };
+        // Until this much has been added, another compaction cannot save enough.
+        budget.high.max(left + share(left, PROGRESS)).min(budget.limit)
     }
 
     /// Returns the plan for a valid conversation if a soft compaction has nothing to do; otherwise `None`. O(length) at
@@ -299,7 +336,8 @@ impl Engine {
     pub fn nothing_due<T: Text + Sync>(&self, reading: &Reading<T>, room: Room) -> Result<Option<Plan>> {
         let tokens = self.ledger.now().measure(&reading.conversation);
         let budget = self.budget(room, tokens.beginning())?;
-        let is_due = tokens.total() > budget.high || self.is_crowded(reading.conversation.messages.len());
+        let high = self.high(budget, 0, room, tokens.beginning());
+        let is_due = tokens.total() > high || self.is_crowded(reading.conversation.messages.len());
         Ok((!is_due).then(|| Plan::idle(&reading.conversation, &tokens, reading.format, budget)))
     }
 

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::economics::Account;
+use crate::economics::{Account, ProviderCache, Savings, SentRequest};
 use crate::ledger::EntryDigest;
 pub use index::{DroppedViews, FoundView, Index};
 pub use pieces::{Piece, Prefixes, ShownMessage};
@@ -56,6 +56,8 @@ pub struct Compaction<M> {
     pub asked: Option<usize>,
     /// Tokens that it and earlier compactions removed; 0 if unknown.
     pub removed: usize,
+    /// The requests up to it, as the history shows them.
+    pub account: Account,
 }
 
 /// The pieces that show a history.
@@ -63,6 +65,8 @@ pub struct Compaction<M> {
 pub struct Request<M> {
     /// The pieces, with their size and the last request.
     pub compaction: Compaction<M>,
+    /// Number of entries of the history when the compaction was made; 0 without one.
+    pub entries: usize,
     /// True if blocks were left out because they would hide the newest messages. Such a request must be remembered with
     /// [`View::compacted`], because those blocks would be shown again when the history grows.
     pub is_cut: bool,
@@ -70,7 +74,9 @@ pub struct Request<M> {
 
 impl<M> Default for Request<M> {
     fn default() -> Request<M> {
-        Request { compaction: Compaction { pieces: Vec::new(), left: 0, asked: None, removed: 0 }, is_cut: false }
+        let compaction =
+            Compaction { pieces: Vec::new(), left: 0, asked: None, removed: 0, account: Account::default() };
+        Request { compaction, entries: 0, is_cut: false }
     }
 }
 
@@ -98,6 +104,19 @@ struct Track<M> {
     /// The host's budget; `None` for the room that the policy's window leaves.
     budget: Option<usize>,
     compactions: VecDeque<Arc<KnownCompaction<M>>>,
+    /// The last compaction that was postponed, unless it was made since.
+    waits: Option<Wait>,
+}
+
+/// A compaction that was postponed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Wait {
+    /// Number of entries of the history.
+    entries: usize,
+    /// Digest of the history.
+    prefix: u128,
+    /// Unscaled tokens of the request.
+    left: usize,
 }
 
 /// The messages that a model sees of a growing history. `M` is a message of the host that is not in the history.
@@ -111,6 +130,7 @@ pub struct View<M> {
     ceiling: Option<usize>,
     refusals: usize,
     is_answered: bool,
+    cache: ProviderCache,
     /// The requests with reported tokens.
     account: Account,
 }
@@ -123,6 +143,7 @@ impl<M> Default for View<M> {
             ceiling: None,
             refusals: 0,
             is_answered: false,
+            cache: ProviderCache::default(),
             account: Account::default(),
         }
     }
@@ -140,13 +161,22 @@ impl<M: Clone> View<M> {
             (known.is_beginning_of(prefixes).then_some(known.entries), end(known.serving(prefixes)))
         };
         let best = known.reduce(|best, other| if rank(&other) > rank(&best) { other } else { best });
-        let Some(known) = best else { return Request::default() };
+        let waits = track.and_then(|track| track.waits).filter(|wait| prefixes.at(wait.entries) == Some(wait.prefix));
+        let waits = waits.map_or(0, |wait| wait.left);
+        let Some(known) = best else {
+            let mut request = Request::default();
+            request.compaction.left = waits;
+            return request;
+        };
         let serving = known.serving(prefixes);
         let pieces = if known.is_beginning_of(prefixes) { serving } else { known.showing(serving, prefixes, asked) };
         let is_whole = pieces.len() == known.compaction.pieces.len() && !pieces.is_empty();
-        let (left, removed) = if is_whole { (known.compaction.left, known.compaction.removed) } else { (0, 0) };
-        let compaction = Compaction { pieces: until_last_block(pieces.to_vec()), left, asked, removed };
-        Request { compaction, is_cut: pieces.len() < serving.len() }
+        let Compaction { left, removed, account, .. } = known.compaction;
+        let (left, removed, account, entries) =
+            if is_whole { (left, removed, account, known.entries) } else { (0, 0, Account::default(), 0) };
+        let pieces_to_show = until_last_block(pieces.to_vec());
+        let compaction = Compaction { pieces: pieces_to_show, left: left.max(waits), asked, removed, account };
+        Request { compaction, entries, is_cut: pieces.len() < serving.len() }
     }
 
     /// True if the view belongs to another history: this one contains none of the entries that identify that one.
@@ -177,8 +207,8 @@ impl<M: Clone> View<M> {
     ) -> Vec<impl Sized + use<M>> {
         self.follow(prefixes);
         let mut forgotten = Vec::new();
-        let at = self.tracks.iter().position(|track| share_compactions(track.budget, budget));
-        let mut track = at.map_or_else(|| Track { budget, compactions: VecDeque::new() }, |at| self.tracks.remove(at));
+        let mut track = self.take_track(budget);
+        track.waits = track.waits.filter(|wait| prefixes.at(wait.entries) != Some(wait.prefix));
         let pieces = until_last_block(compaction.pieces);
         // A compaction of the same entries replaces the earlier one. Another branch has other prefixes.
         let (entries, prefix) = (prefixes.len(), prefixes.last());
@@ -192,11 +222,35 @@ impl<M: Clone> View<M> {
         }
         let compaction = Compaction { pieces, ..compaction };
         track.compactions.push_back(Arc::new(KnownCompaction { compaction, entries, prefix }));
-        if self.tracks.len() == BUDGETS {
-            forgotten.extend(self.tracks.remove(0).compactions);
-        }
-        self.tracks.push(track);
+        forgotten.extend(self.put_track(track));
         forgotten
+    }
+
+    /// Remembers that a compaction was postponed at a request with this many unscaled tokens, and returns the forgotten
+    /// compactions. It is considered again when the request is larger by [`PROGRESS`](crate::budget::PROGRESS).
+    pub fn postponed(
+        &mut self,
+        budget: Option<usize>,
+        left: usize,
+        prefixes: &Prefixes,
+    ) -> impl IntoIterator<Item = impl Sized + use<M>> + use<M> {
+        self.follow(prefixes);
+        let mut track = self.take_track(budget);
+        track.waits = Some(Wait { entries: prefixes.len(), prefix: prefixes.last(), left });
+        self.put_track(track)
+    }
+
+    fn take_track(&mut self, budget: Option<usize>) -> Track<M> {
+        let at = self.tracks.iter().position(|track| share_compactions(track.budget, budget));
+        at.map_or_else(|| Track { budget, compactions: VecDeque::new(), waits: None }, |at| self.tracks.remove(at))
+    }
+
+    /// Makes a track the newest, and returns the compactions of the one that is dropped for it.
+    fn put_track(&mut self, track: Track<M>) -> VecDeque<Arc<KnownCompaction<M>>> {
+        let is_full = self.tracks.len() == BUDGETS;
+        let dropped = if is_full { self.tracks.remove(0).compactions } else { VecDeque::new() };
+        self.tracks.push(track);
+        dropped
     }
 
     /// Returns the most tokens for the messages, after a provider refused more.
@@ -227,9 +281,20 @@ impl<M: Clone> View<M> {
         self.is_answered
     }
 
-    /// The account of the requests with reported tokens.
-    pub fn account(&mut self) -> &mut Account {
-        &mut self.account
+    /// Adds a request with reported tokens, and returns its savings.
+    pub fn reported(&mut self, sent: SentRequest) -> Savings {
+        self.cache = self.cache.after(sent);
+        self.account.add(sent)
+    }
+
+    /// The requests with reported tokens, beside those of doing nothing.
+    pub fn savings(&self) -> Savings {
+        self.account.savings
+    }
+
+    /// The use of the provider's prompt cache.
+    pub fn cache(&self) -> ProviderCache {
+        self.cache
     }
 }
 

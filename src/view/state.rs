@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::pieces::{Piece, ShownMessage};
-use super::{BUDGETS, COMPACTIONS, Compaction, KnownCompaction, Track, View};
-use crate::economics::Account;
+use super::{BUDGETS, COMPACTIONS, Compaction, KnownCompaction, Track, View, Wait};
+use crate::economics::{Account, ProviderCache};
 use crate::error::{Error, Result};
 use crate::ledger::EntryDigest;
 
@@ -26,9 +26,11 @@ pub struct State {
     #[serde(default)]
     refusals: usize,
     budgets: Vec<BudgetState>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    cache: ProviderCache,
     /// The requests with reported tokens; missing if there was none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    account: Option<Account>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    account: Account,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +38,16 @@ pub struct State {
 struct BudgetState {
     budget: Option<usize>,
     compactions: Vec<CompactionState>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    waits: Option<WaitState>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WaitState {
+    /// The number of history entries, and their digest.
+    of: (usize, String),
+    left: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,8 +57,10 @@ struct CompactionState {
     of: (usize, String),
     left: usize,
     asked: Option<usize>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     removed: usize,
+    #[serde(default, skip_serializing_if = "is_default")]
+    account: Account,
     pieces: Vec<PieceState>,
 }
 
@@ -90,17 +104,22 @@ impl<M> View<M> {
             left: known.compaction.left,
             asked: known.compaction.asked,
             removed: known.compaction.removed,
+            account: known.compaction.account,
             pieces: known.compaction.pieces.iter().map(&mut piece).collect(),
         };
         let mut compactions = |track: &Track<M>| track.compactions.iter().map(|of| compaction(of)).collect();
         let budgets = self
             .tracks
             .iter()
-            .map(|track| BudgetState { budget: track.budget, compactions: compactions(track) })
+            .map(|track| BudgetState {
+                budget: track.budget,
+                compactions: compactions(track),
+                waits: track.waits.map(|wait| WaitState { of: (wait.entries, hex(wait.prefix)), left: wait.left }),
+            })
             .collect();
         let landmarks = self.landmarks.iter().map(|entry| hex(entry.0)).collect();
-        let account = (self.account != Account::default()).then_some(self.account);
-        State { version: VERSION, landmarks, ceiling: self.ceiling, refusals: self.refusals, budgets, account }
+        let View { ceiling, refusals, cache, account, .. } = *self;
+        State { version: VERSION, landmarks, ceiling, refusals, budgets, cache, account }
     }
 
     /// Restores a view from its state. `message` returns a message that is not in the history, by its index in the state.
@@ -124,12 +143,12 @@ impl<M> View<M> {
                 .ok_or_else(|| not_a_state(&format!("message {place}, which is stored beside it, is missing"))),
         };
         let mut tracks = Vec::with_capacity(state.budgets.len());
-        for BudgetState { budget, compactions } in &state.budgets {
+        for BudgetState { budget, compactions, waits } in &state.budgets {
             if compactions.len() > COMPACTIONS {
                 return Err(not_a_state("it has too many compactions"));
             }
             let mut restored = VecDeque::with_capacity(compactions.len());
-            for CompactionState { of: (entries, prefix), left, asked, removed, pieces } in compactions {
+            for CompactionState { of: (entries, prefix), left, asked, removed, account, pieces } in compactions {
                 let mut end = 0;
                 let mut read = Vec::with_capacity(pieces.len());
                 for piece in pieces {
@@ -147,19 +166,27 @@ impl<M> View<M> {
                         },
                     });
                 }
-                let compaction = Compaction { pieces: read, left: *left, asked: *asked, removed: *removed };
+                let compaction =
+                    Compaction { pieces: read, left: *left, asked: *asked, removed: *removed, account: *account };
                 restored.push_back(Arc::new(KnownCompaction {
                     compaction,
                     entries: *entries,
                     prefix: digest(prefix)?,
                 }));
             }
-            tracks.push(Track { budget: *budget, compactions: restored });
+            let waits = waits.as_ref().map(|WaitState { of: (entries, prefix), left }| {
+                Ok(Wait { entries: *entries, prefix: digest(prefix)?, left: *left })
+            });
+            tracks.push(Track { budget: *budget, compactions: restored, waits: waits.transpose()? });
         }
         let landmarks = state.landmarks.iter().map(|hex| digest(hex).map(EntryDigest)).collect::<Result<_>>()?;
-        let account = state.account.unwrap_or_default();
-        Ok(View { tracks, landmarks, ceiling: state.ceiling, refusals: state.refusals, is_answered: true, account })
+        let State { ceiling, refusals, cache, account, .. } = *state;
+        Ok(View { tracks, landmarks, ceiling, refusals, is_answered: true, cache, account })
     }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn hex(digest: u128) -> String {

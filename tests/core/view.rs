@@ -1,6 +1,7 @@
 //! Pieces of a history: what is remembered of a rewritten request, and what of it serves another history.
 
 use proptest::prelude::*;
+use ullage::economics::{Account, ProviderCache, Removal, SentRequest};
 use ullage::ledger::{EntryDigest, entry_digests};
 use ullage::message::{Conversation, Message, Part, Pin, Role, Span};
 use ullage::view::{Compaction, Index, Output, Piece, Prefixes, ShownMessage, Units, View, share_compactions};
@@ -14,7 +15,7 @@ fn prefixes(entries: &[u128]) -> Prefixes {
 
 /// A compaction that left these pieces.
 fn left(pieces: Vec<Piece<Made>>) -> Compaction<Made> {
-    Compaction { pieces, left: 1_000, asked: None, removed: 0 }
+    Compaction { pieces, left: 1_000, asked: None, removed: 0, account: Account::default() }
 }
 
 fn shown(units: &Units<Made>) -> Vec<ShownMessage<Made>> {
@@ -161,7 +162,7 @@ proptest! {
         let request = Units::<Made>::of(Vec::new(), count, Vec::new());
         let mut view = View::default();
         let pieces = request.compacted(rewritten(&fates, count), &prefixes(&history)).pieces();
-        view.compacted(None, Compaction { pieces, left: 1_000, asked: Some(count - 1), removed: 0 }, &prefixes(&history));
+        view.compacted(None, Compaction { asked: Some(count - 1), ..left(pieces) }, &prefixes(&history));
 
         let mut rewound = history[..=length.index(count - 1)].to_vec();
         let asked = asked.index(rewound.len());
@@ -246,6 +247,44 @@ fn what_a_compaction_left_is_known_as_long_as_all_of_it_is_shown() {
     assert_eq!(view.request(None, &prefixes(&[1, 2, 3]), None).compaction.left, 1_000);
     let edited = view.request(None, &prefixes(&[1, 7, 3]), None).compaction;
     assert_eq!((edited.pieces.len(), edited.left), (1, 0));
+}
+
+#[test]
+fn a_compaction_that_waits_is_considered_again_when_the_same_history_has_grown() {
+    let mut view = View::<Made>::default();
+    let size = |view: &View<Made>, history: &[u128]| view.request(None, &prefixes(history), None).compaction.left;
+    drop(view.postponed(None, 700, &prefixes(&[1, 2])));
+    assert_eq!(size(&view, &[1, 2, 3]), 700);
+    assert_eq!(size(&view, &[1, 7, 3]), 0, "another branch does not wait");
+    let state = view.state(|_| unreachable!("there is no message"));
+    assert_eq!(size(&View::restored(&state, |_| None).unwrap(), &[1, 2, 3]), 700);
+    let block = Piece::Block { stands_for: 0..1, shows: vec![], prefix: prefixes(&[1]).last() };
+    view.compacted(None, Compaction { left: 300, ..left(vec![block]) }, &prefixes(&[1, 2, 3]));
+    assert_eq!(size(&view, &[1, 2, 3, 4]), 300, "it was made");
+}
+
+#[test]
+fn a_cache_is_in_use_from_the_first_answer_from_it_until_two_others() {
+    let unchanged = Removal { unchanged: Some(0), ..Removal::default() };
+    let mut view = View::<Made>::default();
+    let (unseen, used, missed) = (ProviderCache::Unseen, ProviderCache::Used, ProviderCache::Missed);
+    for (cached, removal, expected) in [
+        (Some(0), Removal::default(), unseen),
+        (None, Removal::default(), unseen),
+        (Some(60), Removal::default(), used),
+        (None, Removal::default(), used),
+        (Some(10), unchanged, used),
+        (Some(10), Removal::default(), missed),
+        (Some(90), Removal::default(), used),
+        (Some(0), Removal::default(), missed),
+        (Some(0), Removal::default(), unseen),
+    ] {
+        view.reported(SentRequest { prompt: 200, messages: 200, before: 100, cached, removal });
+        assert_eq!(view.cache(), expected);
+        let state = serde_json::to_string(&view.state(|_| unreachable!("there is no message"))).unwrap();
+        let restored = View::<Made>::restored(&serde_json::from_str(&state).unwrap(), |_| None).unwrap();
+        assert_eq!((restored.cache(), restored.savings()), (view.cache(), view.savings()));
+    }
 }
 
 #[test]

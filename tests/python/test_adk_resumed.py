@@ -157,11 +157,11 @@ def test_after_a_rewind_what_was_decided_before_holds_again():
     host = Host(agent(model, [measure]), [plugin])
 
     async def talk():
-        while KEY not in (await host.session()).state:
+        while not model.compactions:
             await host.ask(TASK)
-        before, last = (await host.session()).state[KEY], model.sent[-1]
+        before, last = model.compactions, model.sent[-1]
         first = None
-        while (await host.session()).state[KEY] == before:
+        while model.compactions == before:
             asked = (await host.ask(TASK))[0].invocation_id
             first = first or asked
         await host.runner.rewind_async(
@@ -293,7 +293,8 @@ def test_of_a_streamed_answer_the_last_piece_has_the_decision():
 
     asyncio.run(talk())
     assert model.compactions, "before answers, which come in pieces"
-    assert 1 <= pieces.count((None, True)) <= model.compactions
+    # The state also changes with the first cached answer, and if a compaction waits.
+    assert 1 <= pieces.count((None, True)) <= 2 * model.compactions + 1
     assert pieces.count((True, False)) > 40
     assert (True, True) not in pieces
 

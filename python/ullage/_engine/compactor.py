@@ -217,10 +217,16 @@ class Compactor:
         with self._stopwatch.running(), self._applying:
             messages[:count] = reading.apply(plan, messages[:count])
 
-    def finish(self, summarized: SummarizedPlan, start: float) -> Report:
-        """Records and logs a compaction that began at ``start``."""
+    def finish(
+        self, summarized: SummarizedPlan, start: float, savings: dict[str, int] | None = None
+    ) -> Report:
+        """Records and logs a compaction that began at ``start``.
+
+        ``savings`` are those of a view; without them, the engine may know them.
+        """
         plan, report = summarized.plan, _report(summarized, start)
-        if (savings := self._engine.savings(plan)) is not None:
+        savings = self._engine.savings(plan) if savings is None else savings
+        if savings is not None and savings["requests"] > 0:
             report = replace(report, savings=Savings.of_sums(savings, self._prices))
         for warning in report.warnings:
             logger.info(
@@ -229,6 +235,7 @@ class Compactor:
         for repair in report.repairs:
             logger.info("repair=<%s> | the messages were repaired", repair)
         if plan.is_empty and not report.repairs:
+            self._engine.postponed(plan)
             return report
         self._engine.record(plan)
         logger.info(

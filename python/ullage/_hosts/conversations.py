@@ -36,6 +36,9 @@ MOST_REFUSALS = 4
 
 _MARK, _STATE = "mark", "state"
 
+# The decisions of a new conversation.
+UNDECIDED = (0, None, "unseen")
+
 
 class HostConversation:
     """The requests of one conversation.
@@ -57,9 +60,9 @@ class HostConversation:
         self._taken: Report | None = None
 
     @property
-    def decided(self) -> tuple[Report | None, int | None]:
-        """The values that change the state: the last compaction, and the ceiling of a refusal."""
-        return self._view.report, self._view.ceiling
+    def decided(self) -> tuple[int, int | None, str]:
+        """The values on which later requests depend."""
+        return self._view._decisions  # noqa: SLF001
 
     @property
     def tokens(self) -> int:
@@ -69,7 +72,7 @@ class HostConversation:
     @property
     def is_undecided(self) -> bool:
         """True if there is nothing to save."""
-        return self._mark is None and self.decided == (None, None)
+        return self._mark is None and self.decided == UNDECIDED
 
     def is_at(self, saved: Mapping[str, Any] | None, *, may_lag: bool = False) -> bool:
         """True if no other process has compacted since this one saved its state.
@@ -201,16 +204,14 @@ class HostConversation:
     def saved(self, before: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """Returns the state to keep with the conversation; None if the host has it already.
 
-        The state is small JSON-like data, and changes only with a compaction or a refusal.
+        The state is small JSON-like data. It changes with compactions, with refusals, and when the
+        provider begins or stops to answer from its cache.
 
         Args:
             before: The state that the host has, or None.
         """
-        current = (self._view.report, self._view.ceiling)
-        if any(
-            new is not old and new != old for new, old in zip(current, self._marked, strict=True)
-        ):
-            self._mark, self._marked = uuid.uuid4().hex, current
+        if self.decided != self._marked:
+            self._mark, self._marked = uuid.uuid4().hex, self.decided
             self._marks.add(self._mark)
         if self._mark is None or self._mark == (before or {}).get(_MARK):
             return None

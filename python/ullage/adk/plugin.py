@@ -151,10 +151,10 @@ class ContextHooks:
         self._meter.add(callback_context, llm_response, lambda: self._estimate(call, llm_response))
         if llm_response.partial or call.fitted is None:
             return None
-        self._requests.keep_in_session(call.fitted, callback_context)
         used = usage_of(llm_response.usage_metadata)
         if used is not None:
             call.fitted.known.observe(used.prompt, used.cached)
+        self._requests.keep_in_session(call.fitted, callback_context)
         return None
 
     @_harmless

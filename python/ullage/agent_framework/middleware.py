@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from agent_framework import ChatContext, FunctionInvocationContext
 
     from ullage import ContextManager, Policy
-    from ullage._hosts.conversations import HostConversation
     from ullage.stores.protocol import Store
 
 FORMAT = "anthropic"
@@ -93,13 +92,17 @@ class ContextMiddleware(ChatMiddleware):
                 tools=_definitions(tools if isinstance(tools, list) else [tools]),
             )
         )
+
+        def learn(response: Any) -> None:
+            conversation.observe(*input_tokens(getattr(response, "usage_details", None)))
+            saved = conversation.saved(before)
+            if session is not None and saved is not None:
+                session.state[_KEY] = saved
+
+        # A streamed answer reports its usage at its end.
+        learn(None if context.stream else context.result)
         if context.stream:
-            context.stream_result_hooks.append(lambda response: _learn(conversation, response))
-        else:
-            _learn(conversation, context.result)
-        saved = conversation.saved(before)
-        if session is not None and saved is not None:
-            session.state[_KEY] = saved
+            context.stream_result_hooks.append(learn)
 
 
 class ShortenMiddleware(FunctionMiddleware):
@@ -147,10 +150,6 @@ def retrieval_tool(store: Store, *, name: str = "retrieve") -> FunctionTool:
         input_model=retrieval.parameters,
         approval_mode="never_require",
     )
-
-
-def _learn(conversation: HostConversation, response: Any) -> None:
-    conversation.observe(*input_tokens(getattr(response, "usage_details", None)))
 
 
 def _definitions(tools: list[Any]) -> list[Any] | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage import PolicyError
 from ullage._engine.files import write_whole
-from ullage._hosts.conversations import Conversations
+from ullage._hosts.conversations import UNDECIDED, Conversations
 from ullage._hosts.rows import SameRows
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ class ContextSession:
         session = ContextSession(SQLiteSession("s", "sessions.db"), engine, "views/s.json")
         await Runner.run(agent, "Which query is slow?", session=session)
 
-    The session keeps every item unchanged. The file changes with compactions only. Without it,
-    another process compacts a long session once more, and its first request is not in the
-    provider's prompt cache.
+    The session keeps every item unchanged. The file changes with compactions, and when the provider
+    begins or stops to answer from its cache. Without the file, another process compacts a long
+    session once more, and its first request is not in the provider's prompt cache.
 
     Args:
         session: Keeps the items.
@@ -65,11 +65,11 @@ class ContextSession:
         return items
 
     async def add_items(self, items: list[Any]) -> None:
-        """Adds items, and writes the state if the last request was compacted."""
+        """Adds items, and writes the state if it changed."""
         await self._session.add_items(items)
         self._items += items
         conversation = self._conversation()
-        if conversation.decided != (self._decided or (None, None)):
+        if conversation.decided != (self._decided or UNDECIDED):
             self._decided = conversation.decided
             await asyncio.to_thread(self._write, conversation.dump())
 

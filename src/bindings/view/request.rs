@@ -12,9 +12,11 @@ use pyo3::types::PyList;
 use super::PyView;
 use super::history::{Made, shown};
 use super::known::Shows;
+use crate::bindings::append_only::Counted;
 use crate::bindings::plan::PyPlan;
 use crate::bindings::reading::PyReading;
-use crate::economics::Removal;
+use crate::economics::{Account, Removal};
+use crate::engine::Room;
 use crate::view::{Compaction, Output, Prefixes, Units};
 use crate::wire::{Format, Rewritten};
 
@@ -30,13 +32,13 @@ pub(super) struct Due {
     pub prefixes: Prefixes,
     /// Entry of the last request of a person.
     pub asked: Option<usize>,
-    pub budget: Option<usize>,
+    pub room: Room,
+    /// True if the caller asked for the compaction.
+    pub hard: bool,
     /// Tokens that the messages may take.
     pub limit: usize,
-    /// Tokens of the messages.
-    pub tokens: usize,
-    /// Tokens that earlier compactions removed from them.
-    pub removed: usize,
+    /// The counts of the messages.
+    pub counted: Counted,
 }
 
 #[pyclass(frozen, name = "ViewRequest", module = "ullage._core")]
@@ -101,9 +103,11 @@ impl PyViewRequest {
 
     /// Applies a plan. Returns the messages to send, and remembers them.
     fn apply<'py>(&self, py: Python<'py>, plan: &PyPlan) -> PyResult<Bound<'py, PyList>> {
-        let Some(due) = self.due.as_ref().filter(|_| !plan.0.edits.is_empty()) else {
+        let Some(due) = &self.due else { return Ok(self.list.bind(py).clone()) };
+        if plan.0.edits.is_empty() {
+            due.postponed();
             return Ok(self.list.bind(py).clone());
-        };
+        }
         let entries = due.reading.get().rewritten(py, &plan.0)?;
         due.compacted(py, outputs(entries), plan.0.format, plan.0.unchanged, due.is_lasting)
     }
@@ -144,25 +148,41 @@ impl Due {
         let units = self.units.compacted(outputs, &self.prefixes);
         let (view, history) = (self.view.get(), self.history.bind(py));
         let list = shown(history, &units)?;
-        let reading = view.engine.get().read_as(list.as_any(), format, &[])?;
-        let counted = view.count(py, &reading);
-        let earlier = Removal { removed: self.removed, ..Removal::default() };
-        let removal = earlier.and((self.tokens, counted.total), unchanged, self.limit);
+        let engine = view.engine.get();
+        let reading = engine.read_as(list.as_any(), format, &[])?;
+        let (counted, before) = view.count(py, &reading);
+        let earlier = Removal { removed: self.room.past.removed, ..Removal::default() };
+        let removal = earlier.and((self.counted.total, counted.total), unchanged, self.limit);
         let (left, removed) = (counted.unscaled, removal.removed);
-        let compaction = Compaction { pieces: units.pieces(), left, asked: self.asked, removed };
-        let forgotten = view.view.lock().compacted(self.budget, compaction, &self.prefixes);
+        // Only the compactions of the window can be postponed, and need the account.
+        let account = match self.room.budget {
+            None => self.reading.get().account_after(py, counted.total, removal),
+            Some(_) => Account::default(),
+        };
+        let compaction = Compaction { pieces: units.pieces(), left, asked: self.asked, removed, account };
+        let forgotten = view.view.lock().compacted(self.room.budget, compaction, &self.prefixes);
         // After the lock, because dropping the last reference to a message may run code of the host.
         drop(forgotten);
         let compactions = view.compactions.fetch_add(1, Ordering::AcqRel) + 1;
-        view.send(counted, removal);
+        view.send(counted, before, removal);
         if is_ready && let Some(mut known) = view.histories.take(history) {
-            let shows = Shows { budget: self.budget, left, removed, compactions };
+            let shows = Shows { budget: self.room.budget, left, removed, compactions };
             if known.len() == history.len() {
                 known.keep(shows, &units, &list, counted);
             }
             view.histories.keep(known);
         }
         Ok(list)
+    }
+
+    /// Remembers that the compaction waits.
+    fn postponed(&self) {
+        if !self.hard {
+            let forgotten =
+                self.view.get().view.lock().postponed(self.room.budget, self.counted.unscaled, &self.prefixes);
+            // After the lock, because dropping the last reference to a message may run code of the host.
+            drop(forgotten);
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 use crate::support::{
     Message, ask_window, compact_in_window, engine, exact, fresh_count, render, small_policy, undigested,
 };
-use ullage::economics::{Removal, SentRequest};
-use ullage::engine::Engine;
+use ullage::economics::{Account, Removal, SentRequest};
+use ullage::engine::{Engine, Past};
+use ullage::message::Role;
 use ullage::planner::{Plan, Urgency};
 use ullage::policy::Policy;
 use ullage::store::Storing;
@@ -40,9 +41,10 @@ fn plan(engine: &Engine, input: &serde_json::Value) -> Plan {
 fn answered(engine: &Engine, input: &serde_json::Value, cached: usize, requests: usize) {
     let reading = engine.read(&input, Some(Format::Bedrock), &[]).expect("it reads");
     let beginning = ullage::ledger::Ledger::new(exact()).now().measure(&reading.conversation).beginning();
-    let sent = SentRequest { prompt: WINDOW, messages: WINDOW, cached: Some(cached), removal: Removal::default() };
+    let sent =
+        SentRequest { prompt: WINDOW, messages: WINDOW, before: 0, cached: Some(cached), removal: Removal::default() };
     for _ in 0..requests {
-        engine.answered(beginning, sent, None);
+        engine.answered(beginning, sent);
     }
 }
 
@@ -56,7 +58,9 @@ fn a_cached_prompt_is_compacted_later_and_at_the_ceiling_at_the_latest() {
     assert!(plan(&engine, &at_85).edits.is_empty(), "the high mark is at 90 % now");
     assert!(!plan(&engine, &at_95).edits.is_empty(), "and no higher");
     answered(&engine, &at_85, WINDOW / 4, 1);
-    assert!(!plan(&engine, &at_85).edits.is_empty(), "most of the prompt was written again");
+    assert!(plan(&engine, &at_85).edits.is_empty(), "after a pause the provider caches the prompt again");
+    answered(&engine, &at_85, WINDOW / 4, 1);
+    assert!(!plan(&engine, &at_85).edits.is_empty(), "two prompts were written again");
     assert!(
         !plan(&crate::support::engine(&Policy { ceiling: 0.8, ..policy }, &exact(), Storing::Off), &at_85)
             .edits
@@ -98,11 +102,36 @@ fn a_compaction_that_does_not_pay_back_before_the_window_is_full_waits_for_that(
     for request in 0..LONG {
         let prompt = WINDOW * (request + 1);
         let cached = Some(WINDOW * request);
-        engine.answered(beginning, SentRequest { prompt, messages: 0, cached, removal: Removal::default() }, None);
+        engine.answered(
+            beginning,
+            SentRequest { prompt, messages: prompt, before: 0, cached, removal: Removal::default() },
+        );
     }
     let waits = plan(&engine, &at_95);
     assert!(waits.edits.is_empty());
     assert!(waits.warnings[0].contains("the window is full after about 0"), "{:?}", waits.warnings);
+}
+
+#[test]
+fn the_requests_of_a_view_follow_from_its_history() {
+    let talk = talk(50);
+    let engine = engine(&policy(), &exact(), Storing::Off);
+    let reading = engine.read(&&talk, Some(Format::Bedrock), &[]).unwrap();
+    let tokens = ullage::ledger::Ledger::new(exact()).now().measure(&reading.conversation);
+    let mut expected = Account::default();
+    let (mut messages, fixed) = (0, 300);
+    for (index, message) in reading.conversation.messages.iter().enumerate() {
+        if message.role == Role::Assistant {
+            let prompt = messages + fixed;
+            expected.add(SentRequest { prompt, messages, before: 0, cached: None, removal: Removal::default() });
+        }
+        messages += tokens.message(index);
+    }
+    let account = Past::default().until_now(&reading.conversation, &tokens, fixed);
+    assert_eq!(account, expected);
+    assert!(account.savings.requests > 10);
+    let rest = Past { account, removed: 0, entries: reading.conversation.messages.len() };
+    assert_eq!(rest.until_now(&reading.conversation, &tokens, fixed), account, "no request counts twice");
 }
 
 #[test]

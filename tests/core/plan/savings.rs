@@ -48,7 +48,13 @@ impl Session {
         };
         self.expected += Savings { requests: 1, new, cached, new_without, cached_without };
         (self.known, self.known_without) = (Some(self.messages), self.without);
-        self.account.add(SentRequest { prompt, messages: self.messages, cached: Some(cached), removal: self.removal });
+        self.account.add(SentRequest {
+            prompt,
+            messages: self.messages,
+            before: 0,
+            cached: Some(cached),
+            removal: self.removal,
+        });
         self.removal = Removal { removed: self.removal.removed, ..Removal::default() };
     }
 }
@@ -114,7 +120,7 @@ fn a_forced_compaction_has_no_alternative() {
 #[test]
 fn without_a_cache_a_removed_token_is_a_new_one_less() {
     let mut account = Account::default();
-    let sent = |prompt, removal| SentRequest { prompt, messages: prompt, cached: Some(0), removal };
+    let sent = |prompt, removal| SentRequest { prompt, messages: prompt, before: 0, cached: Some(0), removal };
     account.add(sent(8_000, Removal::default()));
     account.add(sent(8_000, Removal::default()));
     let removal = Removal::default().and((8_000, 2_000), 0, LIMIT);
@@ -127,7 +133,7 @@ fn without_a_cache_a_removed_token_is_a_new_one_less() {
 #[test]
 fn a_history_that_the_host_made_shorter_is_compared_from_there() {
     let mut account = Account::default();
-    let sent = |prompt, removal| SentRequest { prompt, messages: prompt, cached: None, removal };
+    let sent = |prompt, removal| SentRequest { prompt, messages: prompt, before: 0, cached: None, removal };
     account.add(sent(8_000, Removal::default()));
     let removal = Removal::default().and((8_000, 2_000), 0, LIMIT);
     account.add(sent(2_000, removal));
@@ -136,6 +142,20 @@ fn a_history_that_the_host_made_shorter_is_compared_from_there() {
     let Savings { new, cached, new_without, cached_without, .. } = account.savings;
     assert_eq!(new_without - before.new_without, new - before.new);
     assert_eq!(cached_without - before.cached_without, cached - before.cached);
+}
+
+#[test]
+fn a_compaction_whose_request_was_not_reported_has_no_savings() {
+    let mut account = Account::default();
+    let sent = |prompt, removal| SentRequest { prompt, messages: prompt, before: 0, cached: Some(prompt), removal };
+    account.add(sent(8_000, Removal::default()));
+    let removal = Removal::default().and((8_000, 2_000), 500, LIMIT);
+    let later = Removal { removed: removal.removed, ..Removal::default() };
+    for _ in 0..3 {
+        account.add(sent(2_000, later));
+    }
+    let Savings { new, cached, new_without, cached_without, .. } = account.savings;
+    assert_eq!((new, cached), (new_without, cached_without));
 }
 
 proptest! {
