@@ -430,8 +430,8 @@ impl PyView {
         let counter = self.engine.get().counting.ledger.now();
         let measured = py.detach(|| counter.measure(&reading.conversation));
         let settled = Settled::of(&reading.conversation, &measured);
-        let counted = Counted { settled, ..Counted::of(&measured, counter.scale(), reading.format) };
-        (counted, before_answer(&reading.conversation, &measured))
+        let before = before_answer(&reading.conversation, &measured);
+        (Counted { settled, ..Counted::of(&measured, counter.scale(), reading.format) }, before)
     }
 }
 

@@ -161,7 +161,7 @@ impl Account {
 
     /// Tokens that the provider reads from its cache of so many unchanged ones: as large a share as the last time.
     fn read_of(self, tokens: usize) -> usize {
-        if self.unchanged == 0 { tokens } else { tokens.saturating_mul(self.read) / self.unchanged }
+        tokens.saturating_mul(self.read).checked_div(self.unchanged).unwrap_or(tokens)
     }
 
     /// Tokens that the last request would have had more.
