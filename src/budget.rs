@@ -72,8 +72,8 @@ impl Budget {
         if limit == 0 {
             return Err(Error::NoRoom {
                 taken: 0,
-                problem: "a budget of 0 tokens has room for no message".to_owned(),
-                remedy: "give a positive number of tokens".to_owned(),
+                problem: "the budget has room for no message".to_owned(),
+                remedy: "give a budget of at least 1 token".to_owned(),
             });
         }
         // The caller asked for this size, so a smaller conversation needs no compaction.

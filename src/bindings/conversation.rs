@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::format::{named_format, read_messages};
@@ -28,6 +29,14 @@ impl PyConversation {
     fn new(messages: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<PyConversation> {
         let (format, conversation) = read_messages(messages, format.map(named_format).transpose()?)?;
         Ok(PyConversation { history: Arc::new(History::of(conversation)), format: format.name() })
+    }
+
+    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let class = slf.get_type();
+        let class = class.name()?;
+        Err(PyTypeError::new_err(format!(
+            "a {class} cannot be pickled; keep its messages, and create it from them again"
+        )))
     }
 
     #[doc = doc!("Conversation.format")]

@@ -25,7 +25,10 @@ const CLASS: &str = "TokenCounter";
 fn exact(encoding: &str) -> PyResult<Exact> {
     let encoding = Encoding::from_name(encoding).ok_or_else(|| Error::Policy {
         setting: "encoding".to_owned(),
-        problem: format!("unknown encoding '{encoding}'; use o200k_base or cl100k_base"),
+        problem: format!(
+            "unknown encoding '{encoding}'; use 'o200k_base' or 'cl100k_base', or for the id of a model \
+             `TokenCounter.for_model`"
+        ),
     })?;
     Ok(Exact::new(encoding))
 }

@@ -282,5 +282,9 @@ impl PyEngine {
 
 /// Converts pins to indices. A value that cannot be an index becomes one beyond every list, and is refused as such.
 pub fn indices(pins: &[Bound<'_, PyAny>]) -> PyResult<Vec<usize>> {
-    pins.iter().map(|pin| if pin.lt(0)? { Ok(usize::MAX) } else { Ok(pin.extract::<Amount>()?.0) }).collect()
+    let index = |pin: &Bound<'_, PyAny>| {
+        let Amount(index) = pin.extract()?;
+        Ok(if pin.lt(0)? { usize::MAX } else { index })
+    };
+    pins.iter().map(index).collect()
 }

@@ -18,7 +18,7 @@ pub fn detect_format(messages: &Bound<'_, PyAny>) -> PyResult<&'static str> {
 pub fn named_format(name: &str) -> Result<Format, Error> {
     Format::from_name(name).ok_or_else(|| Error::Policy {
         setting: "format".to_owned(),
-        problem: format!("unknown format '{name}'; known are {}", Format::ALL.map(Format::name).join(", ")),
+        problem: format!("unknown format '{name}'; use one of {}", Format::ALL.map(Format::name).join(", ")),
     })
 }
 

@@ -128,9 +128,10 @@ impl PyPlan {
     }
 
     fn __repr__(&self) -> String {
+        let edits = self.0.edits.len();
         format!(
-            "<Plan: {} edits, {} -> {} tokens of {}>",
-            self.0.edits.len(),
+            "<Plan: {edits} edit{}, {} -> {} tokens of {}>",
+            if edits == 1 { "" } else { "s" },
             self.0.tokens_before,
             self.0.tokens_after,
             self.0.budget.limit

@@ -53,6 +53,14 @@ fn text_of(value: &Bound<'_, PyAny>) -> String {
     value.str().map_or_else(|_| value.get_type().to_string(), |text| PyText::of(&text).to_string())
 }
 
+fn refuse_change(policy: &Bound<'_, PyPolicy>, name: &str) -> PyResult<()> {
+    let class = policy.get_type();
+    let class = class.name()?;
+    Err(PyAttributeError::new_err(format!(
+        "a {class} cannot be changed; make a new one with policy.replace({name}=...)"
+    )))
+}
+
 #[doc = doc!("Policy")]
 #[pyclass(frozen, eq, skip_from_py_object, name = "Policy", module = "ullage")]
 #[derive(Debug, Clone, PartialEq)]
@@ -104,6 +112,14 @@ impl PyPolicy {
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let settings = self.to_dict(py)?;
         settings.get_item(name).map_err(|_| PyAttributeError::new_err(format!("a policy has no setting '{name}'")))
+    }
+
+    fn __setattr__(slf: &Bound<'_, Self>, name: &str, _value: &Bound<'_, PyAny>) -> PyResult<()> {
+        refuse_change(slf, name)
+    }
+
+    fn __delattr__(slf: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        refuse_change(slf, name)
     }
 
     fn __dir__(slf: &Bound<'_, Self>) -> PyResult<Vec<String>> {

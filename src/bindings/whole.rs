@@ -13,8 +13,7 @@ impl<'py> FromPyObject<'_, 'py> for Amount {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Amount> {
         if object.is_instance_of::<PyBool>() || !object.is_instance_of::<PyInt>() {
-            let kind = object.get_type().name()?.to_string();
-            return Err(PyTypeError::new_err(format!("a whole number is needed, not a {kind}")));
+            return Err(PyTypeError::new_err(format!("must be a whole number; got {}", described(object)?)));
         }
         match object.extract::<usize>() {
             Ok(number) => Ok(Amount(number)),
@@ -23,5 +22,16 @@ impl<'py> FromPyObject<'_, 'py> for Amount {
             }
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Returns the value if it is short, or else its type.
+fn described(object: Borrowed<'_, '_, PyAny>) -> PyResult<String> {
+    /// A longer text says less about the mistake than the type.
+    const LONGEST: usize = 30;
+    let text = object.repr().map(|text| text.to_string_lossy().into_owned());
+    match text {
+        Ok(text) if text.len() <= LONGEST => Ok(text),
+        _ => Ok(object.get_type().name()?.to_string()),
     }
 }

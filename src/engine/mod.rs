@@ -390,10 +390,10 @@ pub fn require_entry(place: usize, count: usize) -> Result<()> {
     }
     Err(Error::Conversation {
         problem: match place {
-            usize::MAX => "an index below 0 names no message".to_owned(),
-            _ => format!("index {place} names no message: there are {count}"),
+            usize::MAX => "a negative index names no message".to_owned(),
+            _ => format!("index {place} names no message, because the list has {count}"),
         },
-        remedy: "give indices into the list of messages".to_owned(),
+        remedy: "give indices from 0 up to the last message".to_owned(),
     })
 }
 

@@ -128,7 +128,7 @@ fn wrong_in<T: DeserializeOwned>(name: &str, value: &Value) -> Vec<(Option<usize
 fn in_words(error: &serde_json::Error, value: &Value) -> String {
     let text = error.to_string();
     let must = match text.rsplit_once("expected ").map_or(text.as_str(), |(_, expected)| expected) {
-        "usize" => "a whole number from 0 on",
+        "usize" => "a whole number, 0 or more",
         "f64" => "a number",
         "string or map" => "a text",
         "a sequence" => "a list",

@@ -73,12 +73,21 @@ fn mistaken<N: Node>(entry: &N) -> Option<(&'static str, &'static str)> {
 
 /// Returns the role for a name that was already read.
 pub(super) fn role_named(role: Option<&str>, index: usize, names: &[(&str, Role)]) -> Result<Role> {
+    /// Roles that some formats have and others do not.
+    const OF_ANOTHER_FORMAT: [&str; 5] = ["assistant", "model", "tool", "function", "developer"];
     let known = || names.iter().map(|(name, _)| format!("'{name}'")).collect::<Vec<_>>().join(" or ");
     let Some(role) = role else {
         return Err(bad(index, "it has no role".to_owned(), &format!("set `role` to {}", known())));
     };
     let found = names.iter().find(|(name, _)| *name == role).map(|(_, role)| *role);
-    found.ok_or_else(|| bad(index, format!("its role is '{}'", shown(role)), &format!("use {}", known())))
+    found.ok_or_else(|| {
+        let problem = format!("its role is '{}'", shown(role));
+        if OF_ANOTHER_FORMAT.contains(&role) {
+            let remedy = format!("use {}, or give all messages in one format", known());
+            return bad(index, format!("{problem}, as in another format"), &remedy);
+        }
+        bad(index, problem, &format!("use {}", known()))
+    })
 }
 
 /// Reads the flag of a result that says if its call failed.
@@ -141,12 +150,14 @@ pub(super) fn read_list<N: Node, P>(
     index: usize,
     mut read: impl FnMut(&N) -> Result<P>,
 ) -> Result<Vec<P>> {
-    let bad = |problem: String| bad(index, problem, "give a list of content blocks, each a dict");
-    let length = content.length().ok_or_else(|| bad(format!("its content is {}", content.kind().name())))?;
+    let length = content.length().ok_or_else(|| {
+        bad(index, format!("its content is {}", content.kind().name()), "give a string or a list of content blocks")
+    })?;
     let mut parts = Vec::with_capacity(length);
     for (position, block) in (0..length).filter_map(|position| content.at(position)).enumerate() {
         if block.kind() != Kind::Map {
-            return Err(bad(format!("content block {position} is {}", block.kind().name())));
+            let problem = format!("content block {position} is {}", block.kind().name());
+            return Err(bad(index, problem, "give a list of content blocks, each a dict"));
         }
         parts.push(read(&block)?);
     }

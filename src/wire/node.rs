@@ -27,7 +27,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Kind::Null => "null",
-            Kind::Scalar => "a number or truth value",
+            Kind::Scalar => "a number or a bool",
             Kind::Text => "a string",
             Kind::Bytes => "bytes",
             Kind::List => "a list",

@@ -115,6 +115,11 @@ def test_a_copied_catalog_finds_the_same(copied):
     assert copied(catalog).limits("gpt-4o") == catalog.limits("gpt-4o")
 
 
+def test_a_conversation_says_how_it_is_kept():
+    with pytest.raises(TypeError, match="keep its messages"):
+        pickle.dumps(ullage.Conversation(messages()))
+
+
 def test_every_object_says_what_it_is(tmp_path):
     engine = ullage.ContextManager()
     view = engine.open()

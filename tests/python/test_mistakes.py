@@ -158,6 +158,14 @@ def test_a_setting_of_a_policy_given_to_an_engine_is_answered_with_the_policy(na
         ullage.ContextManager(**{name: 8_000})
 
 
+def test_a_policy_that_is_changed_names_the_way_to_a_new_one():
+    policy = ullage.Policy()
+    with pytest.raises(AttributeError, match=r"policy\.replace\(window=\.\.\.\)"):
+        policy.window = 8_000
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        del policy.window
+
+
 @pytest.mark.parametrize("budget", [1.5, "100", True])
 def test_a_budget_that_is_not_a_whole_number_is_named(budget):
     engine = ullage.ContextManager()
@@ -176,3 +184,14 @@ def test_a_budget_that_is_not_a_whole_number_is_named(budget):
 def test_pins_that_are_not_indices_are_named(pins, remedy):
     with pytest.raises(TypeError, match=rf"pins must be .*{remedy}"):
         ullage.ContextManager().plan(BEDROCK, pins=pins)
+
+
+def test_a_model_given_as_an_encoding_is_answered_with_the_counter_for_it():
+    with pytest.raises(ullage.PolicyError, match=r"`TokenCounter\.for_model`"):
+        ullage.TokenCounter("gpt-4o")
+
+
+def test_a_role_of_another_format_is_answered_with_one_format():
+    mixed = [*ANTHROPIC, {"role": "tool", "tool_call_id": "a", "content": "x"}]
+    with pytest.raises(ullage.MessageError, match="give all messages in one format"):
+        ullage.ContextManager(format="anthropic").plan(mixed)

@@ -128,9 +128,9 @@ def test_every_wrong_variable_is_in_the_error():
         from_env(HIGH="2", WINDOW="many", LEVELS='[{}, {"recent": 5}]', TOOL_COMPRESS_TRUNCATE="x")
     assert dict(caught.value.problems) == {
         "X_HIGH": "must be above 0 and at most 1; got 2",
-        "X_WINDOW": 'must be a whole number from 0 on; got "many"',
+        "X_WINDOW": 'must be a whole number, 0 or more; got "many"',
         "X_LEVELS[1].recent": "must be from 0 to 1; got 5",
-        "X_TOOL_COMPRESS_TRUNCATE": 'must be a whole number from 0 on; got "x"',
+        "X_TOOL_COMPRESS_TRUNCATE": 'must be a whole number, 0 or more; got "x"',
     }
 
 

@@ -111,7 +111,7 @@ fn the_error_says_where_what_must_be_and_what_is() {
         "4 settings are wrong:\n  \
          hihg: there is no such setting; the nearest: high, ceiling, shrink_to\n  \
          stages[1]: must be one of `offload`, `compress`, `prune`, `window`, `digest`, `summarize`, `trim`; got \"x\"\n  \
-         levels[2].keep_results: must be a whole number from 0 on; got -1\n  \
+         levels[2].keep_results: must be a whole number, 0 or more; got -1\n  \
          high: must be above 0 and at most 1; got 2"
     );
 }
