@@ -50,7 +50,7 @@ BROUGHT = (
     "haystack",
     "crewai",
     "litellm",
-    "run_agent",
+    "hermes_constants",
 )
 
 # The purpose of each extra.
