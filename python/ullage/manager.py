@@ -9,7 +9,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ullage._core import PolicyError, ViewIndex
+from ullage._core import MessageError, PolicyError, ViewIndex
 from ullage._engine.arguments import policy_and_counter, require_callable
 from ullage._engine.components import Components
 from ullage._engine.fixed_tokens import number_of
@@ -25,7 +25,7 @@ from ullage.usage.savings import Savings
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ullage._core import Plan, Policy, TokenCounter
+    from ullage._core import Plan, Policy, TokenCounter, ViewLookup
     from ullage._engine.background import BackgroundSummary
     from ullage._engine.listener import OnCompaction
     from ullage._engine.summarizer import Summarizer
@@ -376,22 +376,43 @@ class ContextManager:
         Raises:
             MessageError: If the messages cannot be read.
         """
-        lookup = self._views.find(self._components.engine, history)
+        opening = {
+            "append_only": append_only,
+            "dump": dump,
+            "load": load,
+            "compaction": compaction,
+            "replay": replay,
+            "state": state,
+        }
+        return self._look_up(history, None, opening)[0]
+
+    def _look_up(
+        self, history: Sequence[Any], known: ViewLookup | None, opening: dict[str, Any]
+    ) -> tuple[View, ViewLookup]:
+        """Returns the view of a history, and how it was found.
+
+        Args:
+            history: The history.
+            known: The second value that was returned for the beginning of this history. Only the
+                messages after that are read.
+            opening: The arguments for opening a view.
+        """
+        engine = self._components.engine
+        try:
+            lookup = self._views.find(engine, history, known)
+        except MessageError:
+            if known is None:
+                raise
+            # A beginning that is only text has no form of its own.
+            lookup = self._views.find(engine, history)
         view: View | None = lookup.view
         if view is None:
-            view = self.open(
-                state,
-                append_only=append_only,
-                dump=dump,
-                load=load,
-                compaction=compaction,
-                replay=replay,
-            )
+            view = self.open(**opening)
         elif not lookup.is_last:
             view = view._fork()  # noqa: SLF001
         for dropped in self._views.note(lookup, view, tokens=view.tokens):
             dropped.release()
-        return view
+        return view, lookup
 
     def resume(self, plan: Plan, messages: Sequence[Any], summary: str | None = None) -> Plan:
         """Completes a pending plan with its summary; returns any other plan unchanged.

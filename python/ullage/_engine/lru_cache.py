@@ -41,6 +41,11 @@ class LruCache(Generic[T]):
             self._values.move_to_end(key)
             return self._values[key][0]
 
+    def values(self) -> list[T]:
+        """Returns all values, the newest first."""
+        with self._lock:
+            return [value for value, _ in reversed(self._values.values())]
+
     def put(self, key: Hashable, value: T, size: int = 0) -> None:
         """Keeps a value. The least recently used ones may be dropped.
 

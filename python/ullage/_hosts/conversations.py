@@ -30,6 +30,8 @@ logger = Logger(__name__)
 # converted and read again, which takes some milliseconds, and continues from its saved state.
 _KEPT = 64
 KEPT_BYTES = 256 * 2**20
+# The same for conversations without a key, most of whose requests belong to a server.
+_UNNAMED_BYTES = 64 * 2**20
 
 # After each refusal the view reduces the request further: to 70, 50, 30 and 20 % of its size.
 MOST_REFUSALS = 4
@@ -84,6 +86,10 @@ class HostConversation:
         if saved is None or saved.get(_MARK) == self._mark:
             return True
         return may_lag and saved.get(_MARK) in self._marks
+
+    def has(self, view: View) -> bool:
+        """True if these are the requests of that view."""
+        return view is self._view
 
     def take_report(self) -> Report | None:
         """Returns the report of the last compaction the first time that it is asked for."""
@@ -247,6 +253,7 @@ class Conversations:
         self._may_lag = may_lag
         self._replay = replay
         self._known: LruCache[HostConversation] = LruCache(_KEPT, KEPT_BYTES)
+        self._unnamed: LruCache[HostConversation] = LruCache(_KEPT, _UNNAMED_BYTES)
 
     def of(
         self,
@@ -267,12 +274,38 @@ class Conversations:
         Raises:
             MessageError: If a message cannot be read.
         """
-        known = None if key is None else self.known(engine, key)
+        if key is None:
+            return self._unnamed_of(engine, messages, saved)
+        known = self.known(engine, key)
         reading = self._reading(self._codec, messages, None if known is None else known.reading)
         if known is None or not known.is_at(saved, may_lag=self._may_lag):
-            known = self._open(engine, reading, key, saved)
-        if key is not None:
-            self._known.put((id(engine), key), known, reading.bytes)
+            view, mark = self._opened(engine, reading, saved)
+            known = HostConversation(engine, view or engine.open(**reading.opening), mark)
+        self._known.put((id(engine), key), known, reading.bytes)
+        return known, reading
+
+    def _unnamed_of(
+        self, engine: ContextManager, messages: Sequence[Any], saved: Mapping[str, Any] | None
+    ) -> tuple[HostConversation, Reading]:
+        """Returns the conversation of a history without a key, and the history as rows."""
+        beginnings = [
+            (known, known.reading)
+            for known in self._unnamed.values()
+            if known.engine is engine and known.reading and known.reading.begins(messages)
+        ]
+        longest = max(beginnings, key=lambda pair: len(pair[1].rows), default=(None, None))
+        known, before = longest
+        reading = self._reading(self._codec, messages, before)
+        state, mark = None, None
+        if saved is not None and (known is None or not known.is_at(saved, may_lag=self._may_lag)):
+            view, mark = self._opened(engine, reading, saved)
+            state = saved[_STATE] if view else None
+        opening = {**reading.opening, "state": state, "replay": self._replay}
+        view, reading.lookup = engine._look_up(reading.rows, reading.lookup, opening)  # noqa: SLF001
+        if known is None or mark is not None or not known.has(view):
+            known = HostConversation(engine, view, mark)
+        if reading.is_reusable:
+            self._unnamed.put(id(known), known, reading.bytes)
         return known, reading
 
     def known(self, engine: ContextManager, key: Any) -> HostConversation | None:
@@ -288,25 +321,17 @@ class Conversations:
             self._known.take((id(engine), key))
         known.release()
 
-    def _open(
-        self,
-        engine: ContextManager,
-        reading: Reading,
-        key: Any,
-        saved: Mapping[str, Any] | None,
-    ) -> HostConversation:
-        state, mark, view = None, None, None
-        if saved is not None:
-            try:
-                view = engine.open(saved[_STATE], **reading.opening)
-                # Raises an error if the state belongs to another conversation.
-                view.outlook(reading.rows)
-                state, mark = saved[_STATE], saved[_MARK]
-            except (KeyError, TypeError, MessageError) as error:
-                logger.warning("error=<%s> | the saved state cannot be used", error)
-                view = None
-        if key is None:
-            view = engine.view_of(reading.rows, **reading.opening, state=state, replay=self._replay)
-        elif view is None:
-            view = engine.open(**reading.opening)
-        return HostConversation(engine, view, mark)
+    def _opened(
+        self, engine: ContextManager, reading: Reading, saved: Mapping[str, Any] | None
+    ) -> tuple[View | None, str | None]:
+        """Returns a view with the saved state, and the mark of that; None if it cannot be used."""
+        if saved is None:
+            return None, None
+        try:
+            view = engine.open(saved[_STATE], **reading.opening)
+            # Raises an error if the state belongs to another conversation.
+            view.outlook(reading.rows)
+            return view, saved[_MARK]
+        except (KeyError, TypeError, MessageError) as error:
+            logger.warning("error=<%s> | the saved state cannot be used", error)
+            return None, None

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import takewhile
-from operator import is_
+from operator import eq, is_
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from ullage._core import ViewLookup
 
 Row: TypeAlias = dict[str, Any]
 
@@ -64,18 +66,23 @@ def split(messages: Sequence[Any], is_prompt: Callable[[Any], bool]) -> tuple[li
 
 
 class SameRows:
-    """The codec of a host whose messages are rows, and which edits none in place."""
+    """The codec of a host whose messages are rows, and which may copy them between requests."""
+
+    # Most hosts pass the same objects again, and comparing them would take long. Rows are dicts,
+    # whose texts stay the same objects in a copy.
+    is_same = eq
 
     def row(self, message: Any) -> Row:
-        """Returns the message."""
-        return message  # type: ignore[no-any-return]
+        """Returns a copy of the message. An edited message has another one, and is read again."""
+        return message.copy() if isinstance(message, dict) else message
 
     def message(self, row: Row, original: Any) -> Any:  # noqa: ARG002 - the protocol has it
         """Returns the row, which is the message."""
         return row
 
-    def stamp(self, message: Any) -> None:
-        """Returns nothing, because the host edits no message in place."""
+    def stamp(self, message: Any) -> tuple[Any, ...] | None:
+        """Returns the values of a dict."""
+        return tuple(message.values()) if isinstance(message, dict) else None
 
 
 class Reading:
@@ -89,7 +96,11 @@ class Reading:
     Attributes:
         rows: The rows of the messages, in the same order.
         opening: The arguments for opening a view of the rows.
+        lookup: How the view of these rows was found, or of their beginning until it is.
     """
+
+    # True if the rows of a reading are of use for the next one.
+    is_reusable = True
 
     def __init__(self, codec: Codec, messages: Sequence[Any], known: Reading | None = None) -> None:
         self._codec = codec
@@ -98,13 +109,14 @@ class Reading:
         self._stamps = list(map(codec.stamp, self._messages))
         # The number of rows whose bytes are known, and these bytes.
         self._measured = (0, 0)
+        self.lookup: ViewLookup | None = None
         if known is None:
             self.rows = list(map(codec.row, self._messages))
-        elif self._goes_on_from(known):
-            self.rows = known.rows + list(map(codec.row, self._messages[len(known.rows) :]))
-            self._measured = len(known.rows), known.bytes
         else:
-            self.rows = self._convert(known)
+            self.rows = self._rows_after(known)
+            count = len(known.rows)
+            if len(self.rows) >= count and all(map(is_, known.rows, self.rows)):
+                self._measured, self.lookup = (count, known.bytes), known.lookup
         # Both dicts have the id of a row as the key. The second keeps its rows alive.
         self._originals = dict(zip(map(id, self.rows), self._messages, strict=True))
         self._made: dict[int, tuple[Row, Any]] = {}
@@ -117,23 +129,37 @@ class Reading:
         count, size = self._measured
         return size + _size_of(self.rows[count:])
 
-    def _goes_on_from(self, known: Reading) -> bool:
-        count = len(known.rows)
-        return (
-            len(self._messages) >= count
-            and all(map(is_, known._messages, self._messages))
-            and self._stamps[:count] == known._stamps
+    def begins(self, messages: Sequence[Any]) -> bool:
+        """True if another history probably begins with this one. O(1)."""
+        count = len(self._messages)
+        is_same = getattr(self._codec, "is_same", is_)
+        return 0 < count <= len(messages) and all(
+            is_same(self._messages[place], messages[place]) for place in (0, count - 1)
         )
 
-    def _convert(self, known: Reading) -> list[Row]:
-        rows = {
-            id(message): (stamp, row)
-            for message, stamp, row in zip(known._messages, known._stamps, known.rows, strict=True)
-        }
-        converted = []
-        for message, stamp in zip(self._messages, self._stamps, strict=True):
-            old, row = rows.get(id(message), (None, None))
-            converted.append(row if row and old == stamp else self._codec.row(message))
+    def _rows_after(self, known: Reading) -> list[Row]:
+        """Returns the rows. Those of ``known`` are used again, if their messages are the same."""
+        is_same = getattr(self._codec, "is_same", is_)
+        count = min(len(known.rows), len(self._messages))
+        if not (
+            all(map(is_same, known._messages, self._messages))
+            and all(map(eq, known._stamps, self._stamps))
+        ):
+            messages = map(is_same, known._messages, self._messages)
+            same = zip(messages, map(eq, known._stamps, self._stamps), strict=True)
+            count = sum(1 for _ in takewhile(all, same))
+        old = (known._messages[count:], known._stamps[count:], known.rows[count:])
+        rows = {id(message): (stamp, row) for message, stamp, row in zip(*old, strict=True)}
+        converted = known.rows[:count]
+        for place in range(count, len(self._messages)):
+            message = self._messages[place]
+            stamp, row = rows.get(id(message), (None, None))
+            if row is None or stamp != self._stamps[place]:
+                row = self._codec.row(message)
+                # Hosts build a message again from the same parts.
+                if place < len(known.rows) and row == known.rows[place]:
+                    row = known.rows[place]
+            converted.append(row)
         return converted
 
     def messages(self, rows: Sequence[Row]) -> list[Any]:
@@ -165,11 +191,14 @@ class PlainReading(Reading):
         messages: The history.
     """
 
+    is_reusable = False
+
     def __init__(self, codec: StateCodec | None, messages: Sequence[Any], _: object = None) -> None:
         self.rows = list(messages)
         # Their texts belong to the host.
         self._measured = len(self.rows), len(self.rows) * _ROW_BYTES
         self.opening = {"append_only": False} | _dump_and_load(codec)
+        self.lookup = None
 
     def messages(self, rows: Sequence[Any]) -> list[Any]:
         """Returns the messages of a request."""

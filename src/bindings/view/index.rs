@@ -4,11 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use crate::bindings::engine::PyEngine;
 use crate::ledger::entry_digests;
 use crate::shared::Locked;
 use crate::view::{FoundView, Index, Prefixes};
+use crate::wire::Format;
 
 /// Bytes for each token of a decision, for an estimate of the size of a view's decisions.
 const TOKEN_BYTES: usize = 4;
@@ -33,6 +35,7 @@ impl fmt::Debug for PyViewIndex {
 #[derive(Debug)]
 pub struct PyViewLookup {
     prefixes: Prefixes,
+    format: Format,
     /// Bytes of its messages.
     bytes: usize,
     found: Option<FoundView<Arc<Py<PyAny>>>>,
@@ -65,18 +68,28 @@ impl PyViewIndex {
         self.index.lock().len()
     }
 
-    /// Looks a history up. O(length of the history) at memory speed.
-    #[pyo3(signature = (engine, history))]
-    fn find(&self, engine: &PyEngine, history: &Bound<'_, PyAny>) -> PyResult<PyViewLookup> {
-        let (format, _) = engine.demands_of(history)?;
-        let reading = engine.read_as(history, format, &[])?;
-        let mut bytes = reading.conversation.messages.len() * MESSAGE_BYTES;
+    /// Looks a history up. O(length of the history) at memory speed. With `known`, which is the result for an earlier
+    /// state of this history, only the messages after that are read. The caller promises that the others are the same.
+    #[pyo3(signature = (engine, history, known=None))]
+    fn find(
+        &self,
+        engine: &PyEngine,
+        history: &Bound<'_, PyAny>,
+        known: Option<&PyViewLookup>,
+    ) -> PyResult<PyViewLookup> {
+        let (mut prefixes, format, mut bytes) = match known {
+            Some(known) => (known.prefixes.clone(), known.format, known.bytes),
+            None => (Prefixes::default(), engine.demands_of(history)?.0, 0),
+        };
+        let new = history.try_iter()?.skip(prefixes.len()).collect::<PyResult<Vec<_>>>()?;
+        let reading = engine.read_as(PyList::new(history.py(), new)?.as_any(), format, &[])?;
+        bytes += reading.conversation.messages.len() * MESSAGE_BYTES;
         for message in &reading.conversation.messages {
             message.texts(|text, _| bytes += text.len());
         }
-        let prefixes = Prefixes::of(entry_digests(&reading.conversation));
+        prefixes.extend(entry_digests(&reading.conversation));
         let found = self.index.lock().find(&prefixes);
-        Ok(PyViewLookup { prefixes, bytes, found })
+        Ok(PyViewLookup { prefixes, format, bytes, found })
     }
 
     /// Notes that a view was asked for a history: the found view, or a new one. `tokens` is the size of its last

@@ -12,7 +12,7 @@ import ullage
 from ullage._engine.steps import run
 from ullage._hosts.conversations import Conversations
 from ullage._hosts.results import shrink_result
-from ullage._hosts.rows import Reading
+from ullage._hosts.rows import Reading, SameRows
 
 from .provider import read_log
 
@@ -144,6 +144,61 @@ def test_a_store_that_fails_does_not_end_the_run(caplog):
     with caplog.at_level(logging.ERROR):
         assert run(shrink_result(decides, "read_log", long)) is long
     assert "the result was left as it is" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("codec", "key"), [pytest.param(ChatCodec, "k", id="key"), pytest.param(SameRows, None, id="")]
+)
+def test_copies_of_known_messages_are_not_read_again(codec, key):
+    """OpenAI's SDK makes its items anew for each request, of the same texts."""
+    policy = ullage.Policy(window=100_000, reserve_output=1_000)
+    own, decides, messages = Conversations(codec()), ullage.ContextManager(policy), history(3)
+    conversation, before = own.of(decides, messages, key=key)
+    run(conversation.request(before))
+    messages = [{**message} for message in messages] + history(1)[1:]
+    again, after = own.of(decides, messages, key=key)
+    assert again is conversation
+    sent = run(again.request(after))
+    assert all(new is old for new, old in zip(after.rows, before.rows, strict=False))
+    # The host's own objects are sent, not the known ones.
+    assert list(map(id, sent)) == list(map(id, messages))
+
+
+def test_the_form_of_a_conversation_may_show_later():
+    own, decides = Conversations(SameRows()), engine()
+    items: list[Any] = [{"role": "user", "content": "Go."}]
+    call = {"type": "function_call", "call_id": "c", "name": "read_log", "arguments": "{}"}
+    for more in ([], [call, {"type": "function_call_output", "call_id": "c", "output": "x"}]):
+        items += more
+        conversation, reading = own.of(decides, items)
+        assert run(conversation.request(reading)) == items
+
+
+def test_branches_without_a_key_are_sent_as_a_process_sends_them_that_knows_no_rows():
+    known, decides, apart = Conversations(SameRows()), engine(), engine()
+    branches: list[list[Any]] = [history(15), history(15), history(12)]
+    for step in range(40):
+        branch = branches[step % 3]
+        branch += history(2)[1:]
+        branch[-1] = {**branch[-1], "content": f"{step % 3}: {branch[-1]['content']}"}
+        given = [{**message} for message in branch]
+        requests = []
+        for own, decider in ((known, decides), (Conversations(SameRows()), apart)):
+            conversation, reading = own.of(decider, given)
+            requests.append(run(conversation.request(reading)))
+        assert requests[0] == requests[1]
+    assert len(requests[0]) < len(given)
+
+
+def test_a_message_that_was_edited_in_place_is_read_again_without_a_key():
+    own, decides, messages = Conversations(SameRows()), engine(), history(3)
+    conversation, reading = own.of(decides, messages)
+    run(conversation.request(reading))
+    messages[2]["content"] = "It was edited."
+    conversation, reading = own.of(decides, [*messages, {"role": "user", "content": "And?"}])
+    sent = run(conversation.request(reading))
+    assert "It was edited." in str(sent)
+    assert conversation.tokens == decides.counter.count_messages(sent)
 
 
 class SealedCodec(ChatCodec):
