@@ -19,7 +19,8 @@ from ullage._hosts.rows import HOST, Row
 # Blocks that the engine reads in LangChain's form.
 _SAME = {"text", "image_url", "thinking", "redacted_thinking", "input_audio", "refusal"}
 # Blocks that repeat `tool_calls`. LangChain's providers write them again if they are missing.
-_CALLS = {"tool_use", "function_call", "tool_call", "input_json_delta", "invalid_tool_call"}
+_INVALID = "invalid_tool_call"
+_CALLS = {"tool_use", "function_call", "tool_call", "input_json_delta", _INVALID}
 _ROLES = {"human": "user", "system": "system", "function": "function"}
 
 
@@ -33,8 +34,10 @@ class MessageCodec:
         row: Row = {"id": message.id, "content": _content(message.content)}
         if isinstance(message, AIMessage):
             row["role"] = "assistant"
-            # A call that could not be read is sent too, and answered with the error.
-            if calls := [*message.tool_calls, *message.invalid_tool_calls]:
+            # A call that could not be read is sent too, and answered with the error. One without an
+            # id cannot be answered, and LangChain leaves it so.
+            invalid = ({**call, "type": _INVALID} for call in message.invalid_tool_calls)
+            if calls := [c for c in (*message.tool_calls, *invalid) if c.get("id") is not None]:
                 row["tool_calls"] = calls
         elif isinstance(message, ToolMessage):
             row["role"], row["tool_call_id"] = "tool", message.tool_call_id
@@ -72,7 +75,7 @@ _KINDS: dict[str, type[BaseMessage]] = {
 
 def _answer(row: Row, content: Any, original: Any) -> AIMessage:
     calls = row.get("tool_calls") or []
-    invalid = [call for call in calls if call.get("type") == "invalid_tool_call"]
+    invalid = [call for call in calls if call.get("type") == _INVALID]
     valid = [_call(call) for call in calls if call not in invalid]
     changed = {"content": content, "tool_calls": valid, "invalid_tool_calls": invalid}
     if original is None:

@@ -16,6 +16,7 @@ pytest.importorskip("langchain", reason="langchain is not installed: run make te
 from langchain.agents import create_agent
 from langchain.agents.middleware import ContextEditingMiddleware
 from langchain.tools import ToolRuntime  # noqa: TC002 - LangChain reads the annotation
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import (
     AIMessage,
     HumanMessage,
@@ -252,6 +253,24 @@ def test_messages_of_every_kind_come_back():
         row = codec.row(message)
         assert codec.message(dict(row), message) == message
         assert isinstance(codec.message(dict(row), None), type(message))
+
+
+@pytest.mark.parametrize("known", [{}, {"type": "invalid_tool_call"}], ids=["bare", "typed"])
+def test_a_call_that_cannot_be_answered_is_sent_as_it_is(known):
+    invalid: Any = {"id": None, "name": "read", "args": "{", "error": "no JSON", **known}
+    sent: list[Any] = []
+
+    class Model(FakeListChatModel):
+        def _call(self, messages: Any, *_: Any, **__: Any) -> str:
+            sent.extend(messages)
+            return "Done."
+
+    past = [HumanMessage("Go."), AIMessage("", invalid_tool_calls=[invalid])]
+    middleware = ContextMiddleware(retrieval=False)
+    agent = create_agent(Model(responses=["Done."]), middleware=[middleware])
+    agent.invoke({"messages": past})
+    assert [type(message) for message in sent] == [HumanMessage, AIMessage]
+    assert sent[1].invalid_tool_calls == [{"type": "invalid_tool_call", **invalid}]
 
 
 def test_anthropic_takes_what_is_left_of_an_answer():
