@@ -9,7 +9,7 @@ from agent_framework import ChatMiddleware, FunctionMiddleware, FunctionTool
 from ullage import RetrievalTool
 from ullage._engine.steps import arun
 from ullage._hosts.conversations import Conversations
-from ullage._hosts.definitions import definition
+from ullage._hosts.definitions import Definitions, definition
 from ullage._hosts.engines import Engines
 from ullage._hosts.results import shrink_result
 from ullage._hosts.rows import split
@@ -59,6 +59,7 @@ class ContextMiddleware(ChatMiddleware):
     ) -> None:
         self._engines = Engines(engine, policy=policy, store=store, model=model, format=FORMAT)
         self._conversations = Conversations(MessageCodec())
+        self._definitions = Definitions(_definition)
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """Sends a view of the messages."""
@@ -89,7 +90,7 @@ class ContextMiddleware(ChatMiddleware):
                 reading,
                 send,
                 system="\n".join((options.get("instructions") or "", *texts)).strip() or None,
-                tools=_definitions(tools if isinstance(tools, list) else [tools]),
+                tools=self._definitions.of(_counted(tools if isinstance(tools, list) else [tools])),
             )
         )
 
@@ -152,11 +153,11 @@ def retrieval_tool(store: Store, *, name: str = "retrieve") -> FunctionTool:
     )
 
 
-def _definitions(tools: list[Any]) -> list[Any] | None:
-    return [
-        definition(tool.name, tool.description, tool.parameters())
-        if isinstance(tool, FunctionTool)
-        else tool
-        for tool in tools
-        if isinstance(tool, (FunctionTool, dict))
-    ] or None
+def _counted(tools: list[Any]) -> list[Any]:
+    return [tool for tool in tools if isinstance(tool, (FunctionTool, dict))]
+
+
+def _definition(tool: Any) -> dict[str, Any]:
+    if isinstance(tool, dict):
+        return tool
+    return definition(tool.name, tool.description, tool.parameters())

@@ -70,8 +70,7 @@ def is_system(message: ChatMessage) -> bool:
 
 def _dump(content: Any) -> dict[str, Any]:
     role = ChatRole.TOOL if isinstance(content, ToolCallResult) else ChatRole.ASSISTANT
-    dumped: dict[str, Any] = ChatMessage(_role=role, _content=[content]).to_dict()
-    return dumped
+    return ChatMessage(_role=role, _content=[content]).to_dict()  # type: ignore[no-any-return]
 
 
 def _load(dumped: dict[str, Any]) -> Any:

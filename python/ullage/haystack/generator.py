@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from haystack import component
 from haystack.core.serialization import component_to_dict, default_from_dict, default_to_dict
-from haystack.dataclasses import ChatMessage, ChatRole
+from haystack.dataclasses import ChatMessage
 from haystack.tools import ToolsType, flatten_tools_or_toolsets
 from haystack.utils.deserialization import deserialize_component_inplace
 
@@ -133,8 +133,8 @@ class ContextGenerator:
         if tools is not None:
             more["tools"] = tools
         prompt, history = split(messages, is_system)
-        answers = (m.meta for m in reversed(history) if m.is_from(ChatRole.ASSISTANT))
-        before = next((meta[_KEY] for meta in answers if _KEY in meta), None)
+        metas = (message.meta for message in reversed(history))
+        before = next((meta[_KEY] for meta in metas if _KEY in meta), None)
         conversation, reading = self._conversations.of(
             self.engine,
             history,

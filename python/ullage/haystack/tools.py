@@ -56,13 +56,11 @@ class ShortenHook:
         for place in range(len(messages) - fresh, len(messages)):
             contents = list(messages[place]._content)  # noqa: SLF001 - see `MessageCodec.stamp`
             for at, content in enumerate(contents):
-                if not isinstance(content, ToolCallResult) or not isinstance(content.result, str):
-                    continue
-                short = yield from shrink_result(
-                    self._engine, content.origin.tool_name, content.result
-                )
-                if short is not content.result:
-                    contents[at], changed = replace(content, result=short), True
+                if isinstance(content, ToolCallResult) and isinstance(content.result, str):
+                    tool = content.origin.tool_name
+                    short = yield from shrink_result(self._engine, tool, content.result)
+                    if short is not content.result:
+                        contents[at], changed = replace(content, result=short), True
             messages[place] = replace(messages[place], _content=contents)
         if changed:
             state.set("messages", messages, handler_override=replace_values)
