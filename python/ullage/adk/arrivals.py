@@ -76,7 +76,7 @@ class Arrivals:
             if guarded is not None:
                 return await self._store_whole(tool.name, left, guarded, context)
         except Exception:
-            logger.exception("tool=<%s> | the response passed without the guard", tool.name)
+            logger.exception("tool=<%s> | the guard failed, the response is unchanged", tool.name)
         if left is result:
             return None
         return left if isinstance(left, dict) else {_RESULT: left}
@@ -116,7 +116,7 @@ class Arrivals:
             content = text.encode("utf-8", "surrogatepass")
             (reference,) = await arun(ArtifactWriter(store).references(tool, content))
         except Exception:
-            logger.exception("tool=<%s> | what the guard cut off was not stored", tool)
+            logger.exception("tool=<%s> | the full response was not stored", tool)
             return guarded
         return {**guarded, "full_output": f"stored as {reference}"}
 

@@ -238,7 +238,7 @@ class LargePayloadHandler(BasePlugin):
             return None
         stored = await self._store_whole(tool, payload, tool_context)
         if not stored:
-            logger.warning("tool=<%s> | a large result could not be kept anywhere: it stays", tool)
+            logger.warning("tool=<%s> | a large result could not be stored, it stays", tool)
             return None
         large = _LargeResult(tool, payload, self._kinds.get(tool), stored, tool_context)
         ways = [self._survey_there] if self.sandbox and not self._surveys_here else []
@@ -253,7 +253,7 @@ class LargePayloadHandler(BasePlugin):
             response = _response(result, handled, large, started)
             if len(json.dumps(response, ensure_ascii=False, default=str)) < payload.chars:
                 return response
-            logger.debug("tool=<%s>, mode=<%s> | no shorter", tool, handled.mode)
+            logger.debug("tool=<%s>, mode=<%s> | the step made it no shorter", tool, handled.mode)
         return None
 
     async def _store_whole(
@@ -276,7 +276,7 @@ class LargePayloadHandler(BasePlugin):
             stored["artifact"] = {"filename": name, "version": version}
         except ValueError as error:
             # ADK raises this if the app has no artifact service.
-            logger.debug("tool=<%s>, reason=<%s> | no artifact", tool, error)
+            logger.debug("tool=<%s>, reason=<%s> | the app has no artifact service", tool, error)
         except Exception as error:  # noqa: BLE001 - the store has it, or nothing is taken out
             logger.warning("tool=<%s>, reason=<%s> | the artifact was not saved", tool, error)
         return stored

@@ -53,7 +53,7 @@ def _harmless(
         try:
             return await hook(*args, **kwargs)
         except Exception:
-            logger.exception("hook=<%s> | ADK continues without it", hook.__name__)
+            logger.exception("hook=<%s> | the hook failed, ADK continues without it", hook.__name__)
             return None
 
     return called
@@ -171,7 +171,7 @@ class ContextHooks:
                 return await call.fitted.recovered(error, send)
         except Exception as again:  # noqa: BLE001 - ADK raises the first error
             if again is not error:
-                logger.warning("error=<%s> | not recovered", again)
+                logger.warning("error=<%s> | the refused request was not recovered", again)
             # The run ends here, so nothing else releases them.
             self._release(call)
             return None

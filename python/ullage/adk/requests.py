@@ -115,7 +115,7 @@ class Requests:
             if saved is not None:
                 context.state[key] = written_view(saved)
         except Exception as error:  # noqa: BLE001 - an app may declare which keys there are
-            logger.debug("key=<%s>, error=<%s> | a view is not in the session", key, error)
+            logger.debug("key=<%s>, error=<%s> | the view was not saved in the session", key, error)
 
     def release(self, fitted: FittedRequest) -> None:
         """Releases the data of the running invocation."""
@@ -187,7 +187,9 @@ class FittedRequest:
         """
 
         async def answer(contents: list[types.Content]) -> LlmResponse | None:
-            logger.info("contents=<%d> | asked again", len(contents))
+            logger.info(
+                "contents=<%d> | the request was refused, a smaller one is sent", len(contents)
+            )
             self.show(contents)
             return await send()
 
@@ -237,10 +239,10 @@ def written_view(saved: dict[str, Any]) -> str:
     try:
         packed = json.dumps(saved["state"], ensure_ascii=False).encode("utf-8", "surrogatepass")
     except (TypeError, ValueError) as error:
-        logger.debug("error=<%s> | a view cannot be written", error)
+        logger.debug("error=<%s> | the view cannot be saved as JSON", error)
         return head
     text = head + base64.b64encode(zlib.compress(packed)).decode("ascii")
     if len(text) > _LONGEST:
-        logger.debug("characters=<%d> | a view is too long for the session", len(text))
+        logger.debug("characters=<%d> | the view is too long for the session", len(text))
         return head
     return text

@@ -88,7 +88,7 @@ class SessionCompactor(BasePlugin):
                 await self._engine.acompact(contents, error.floor)
             llm_request.contents = contents
         except Exception:
-            logger.exception("the request was not brought inside its budget")
+            logger.exception("the request was not compacted")
         return None
 
     async def _compact(self, context: InvocationContext) -> None:

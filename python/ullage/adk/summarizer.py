@@ -181,7 +181,7 @@ class EventsSummarizer(BaseEventsSummarizer):
         content = made.content()
         before = _size([earlier.content()] if earlier else []) + _size(e.content for e in new)
         if made.end < made.start or _size([content]) >= before:
-            logger.debug("events=<%d> | a summary would be no shorter", len(new))
+            logger.debug("events=<%d> | a summary would not be shorter", len(new))
             return None
         self._made.put(new[-1].id, made)
         compaction = EventCompaction(
@@ -235,7 +235,9 @@ class EventsSummarizer(BaseEventsSummarizer):
                 partial(engine.asummarize, contents, previous=previous),
             )
         if summary.by == "engine":
-            logger.debug("reason=<%s> | written without a model", "; ".join(summary.warnings))
+            logger.debug(
+                "reason=<%s> | the summary was written without a model", "; ".join(summary.warnings)
+            )
             return (self._lines(previous, events) if self._by_lines else summary.text), None
         if not found:
             asked = self.counter.count(previous) + self.counter.count_messages(contents, FORMAT)
@@ -285,7 +287,7 @@ class SummaryChain(BasePlugin):
         try:
             self._note(invocation_context.invocation_id, invocation_context.session.events)
         except Exception:
-            logger.exception("the summary before was not found: a new one stands beside it")
+            logger.exception("the last summary was not found, so a new one starts")
 
 
 def _finished_events(events: list[Event]) -> list[Event]:

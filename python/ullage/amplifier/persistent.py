@@ -171,7 +171,9 @@ class PersistentContextManager(SimpleContextManager):
             await asyncio.to_thread(self._write_view, view, messages, self.messages)
         except UllageError as error:
             # The messages are in the file; a session that is resumed compacts them again.
-            logger.warning("path=<%s>, error=<%s> | not written", self.transcript_path, error)
+            logger.warning(
+                "path=<%s>, error=<%s> | the messages were not written", self.transcript_path, error
+            )
 
     def _write_view(self, view: BudgetView, request: list[Any], history: list[Any]) -> None:
         with self._file.writing:

@@ -100,7 +100,7 @@ def note_seam(agent: Any, name: str) -> None:
     seams.append(name)
     if len(seams) > 1:
         logger.warning(
-            "agent=<%s>, seams=<%s> | each reduces what the others leave; use only one",
+            "agent=<%s>, seams=<%s> | ullage is attached more than once; use only one",
             getattr(agent, "name", None),
             ", ".join(seams),
         )

@@ -97,7 +97,7 @@ def _reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any
     is_full = fill.tokens >= NO_REDUCTION_WARNING_RATIO * fill.limit
     if is_full and not getattr(agent, "_context_reduction_events", None):
         logger.warning(
-            "tokens=<%d>, limit=<%d> | nearly full, and nothing was reduced yet",
+            "tokens=<%d>, limit=<%d> | the window is nearly full, but nothing was reduced",
             fill.tokens,
             fill.limit,
         )
@@ -111,10 +111,15 @@ def _reductions(agent: Any, settings: CascadeSettings) -> Iterator[dict[str, Any
         if fill is None or fill.tokens < ESCALATION_THRESHOLD_RATIO * fill.limit:
             return
         if time.monotonic() >= deadline:
-            logger.warning("tokens=<%d>, limit=<%d> | out of time", fill.tokens, fill.limit)
+            logger.warning(
+                "tokens=<%d>, limit=<%d> | the reduction ran out of time", fill.tokens, fill.limit
+            )
             return
         logger.warning(
-            "pass=<%d>, tokens=<%d>, limit=<%d> | escalation", escalation, fill.tokens, fill.limit
+            "pass=<%d>, tokens=<%d>, limit=<%d> | escalation: the next reduction removes more",
+            escalation,
+            fill.tokens,
+            fill.limit,
         )
         yield {"escalation": escalation}
 
@@ -190,11 +195,11 @@ class PromptBudgetHook(HookProvider):
             if manager is not None:
                 await _acall(getattr(manager, "aapply_management", manager.apply_management), agent)
         except Exception:
-            logger.exception("the conversation was not managed")
+            logger.exception("the agent's own manager failed")
         try:
             await _acall(self._ensure, agent)
         except Exception:
-            logger.exception("the budget was not ensured")
+            logger.exception("ensure_budget_callback failed")
 
     def _on_after_model_call(self, event: AfterModelCallEvent) -> None:
         # The reason holds for this model call only.

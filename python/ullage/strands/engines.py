@@ -198,7 +198,7 @@ def observe(engine: ContextManager, request: list[Any], answer: Any) -> None:
     try:
         engine.observe(request, reported, cached)
     except UllageError as error:
-        logger.debug("error=<%s> | the usage taught nothing", error)
+        logger.debug("error=<%s> | the reported usage was not used", error)
 
 
 def retrieval_tool(

@@ -94,7 +94,9 @@ def _repair(messages: list[Any]) -> Repaired:
     identify(whole, messages)
     if whole.repairs:
         rules = ", ".join(sorted({done.rule for done in whole.repairs}))
-        logger.info("repairs=<%d>, rules=<%s> | repaired", len(whole.repairs), rules)
+        logger.info(
+            "repairs=<%d>, rules=<%s> | the history was repaired", len(whole.repairs), rules
+        )
     return whole
 
 

@@ -128,7 +128,9 @@ class ToolRouterHook(HookProvider):
             return
         call = event.tool_use
         command = command_line(str(call.get("name", "")), call.get("input"))
-        logger.info("tool=<%s> | run in the shell, since there is no such tool", call.get("name"))
+        logger.info(
+            "tool=<%s> | there is no such tool, the call runs in the shell", call.get("name")
+        )
         event.tool_use = {**call, "input": {"command": command}}
         event.selected_tool = self.shell_tool
 

@@ -215,7 +215,7 @@ class PassiveConversationManager(RestorableConversationManager):
         own = cls()
         agent.conversation_manager = own
         agent.hooks.add_hook(own)
-        logger.debug("manager=<%s> | replaced", type(manager).__name__)
+        logger.debug("manager=<%s> | the default manager was replaced", type(manager).__name__)
 
 
 def _is_default(manager: Any) -> bool:
