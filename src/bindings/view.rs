@@ -274,10 +274,9 @@ impl PyView {
         if !known.follow(history)? {
             return Ok(None);
         }
-        let before = ready.as_ref().map_or(0, |ready| ready.counted.total);
         let ready = ready.map(|ready| self.appended(ready, history, room)).transpose()?.flatten();
         let request = ready.map(|ready| {
-            self.send(ready.counted, before, Removal { removed: ready.shows.removed, ..Removal::default() });
+            self.send(ready.counted, ready.before, Removal { removed: ready.shows.removed, ..Removal::default() });
             let list = ready.list.bind(history.py());
             let request = list.get_slice(0, list.len()).unbind();
             known.put(ready);
@@ -299,7 +298,10 @@ impl PyView {
         let Some(size) = size.filter(|size| size.is_valid) else { return Ok(None) };
         let left = size.scaled(ready.shows.left);
         let is_idle = engine.engine.idle(size.total, left, list.len(), size.beginning, room)?.is_some();
-        Ok(is_idle.then(|| Ready { entries: history.len(), counted: size, ..ready }))
+        // A request that is made once more follows the same one as the first time.
+        let is_again = ready.entries == history.len();
+        let before = if is_again { ready.before } else { ready.counted.total };
+        Ok(is_idle.then(|| Ready { entries: history.len(), counted: size, before, ..ready }))
     }
 
     /// Reads the new messages of a history. Returns the reading if it covers the whole history.
@@ -406,7 +408,7 @@ impl PyView {
         // A request that will be compacted is not continued.
         if is_sent && !is_due && is_lasting {
             let shows = Shows { budget: room.budget, left: unscaled, removed, compactions };
-            known.keep(shows, &units, &list, counted);
+            known.keep(shows, &units, &list, (counted, before));
         }
         if is_noticed {
             own.histories.keep(known);

@@ -81,7 +81,7 @@ impl Removal {
         let is_forced = before > limit;
         Removal {
             // After a forced one, doing nothing goes on from the same messages.
-            removed: if is_forced { 0 } else { self.removed + before.saturating_sub(after) },
+            removed: if is_forced { 0 } else { self.removed.saturating_add(before.saturating_sub(after)) },
             unchanged: self.unchanged.into_iter().chain([unchanged]).min(),
             is_forced: self.is_forced || is_forced,
             limit,
@@ -89,7 +89,8 @@ impl Removal {
     }
 }
 
-/// The sums of one conversation, and its last request.
+/// The sums of one conversation, and its last request. A saved account may have any numbers, so its sums stop at the
+/// largest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Account {
@@ -122,11 +123,11 @@ impl Account {
         };
         let cached = sent.cached.unwrap_or(unchanged).min(prompt);
         let removed = removal.removed.saturating_sub(self.shared);
-        let without = prompt + removed;
+        let without = prompt.saturating_add(removed);
         if removal.limit > 0 {
             self.limit = removal.limit;
         }
-        let is_full = removed > 0 && sent.messages + removed > self.limit;
+        let is_full = removed > 0 && sent.messages.saturating_add(removed) > self.limit;
         // The cost of a compaction is unknown if its request was not reported. Then its savings do not count either.
         let is_unreported = removed > 0 && removal.unchanged.is_none() && removal.removed != self.removed;
         // Doing nothing does not make a history so much shorter, so the host has changed it.
@@ -142,11 +143,11 @@ impl Account {
         } else {
             added.cached_without = match removal.unchanged {
                 Some(_) => self.read_of(self.last_without),
-                None => cached + self.read_of(self.last_without - self.last.min(self.last_without)),
+                None => cached.saturating_add(self.read_of(self.missing())),
             }
             .min(without);
             added.new_without = without - added.cached_without;
-            self.grown += without.saturating_sub(self.last_without);
+            self.grown = self.grown.saturating_add(without.saturating_sub(self.last_without));
             self.last_without = without;
         }
         (self.last, self.removed) = (prompt, removal.removed);
@@ -195,10 +196,10 @@ fn cost(new: usize, cached: usize, prices: Prices) -> f64 {
 
 impl AddAssign for Savings {
     fn add_assign(&mut self, other: Savings) {
-        self.requests += other.requests;
-        self.new += other.new;
-        self.cached += other.cached;
-        self.new_without += other.new_without;
-        self.cached_without += other.cached_without;
+        self.requests = self.requests.saturating_add(other.requests);
+        self.new = self.new.saturating_add(other.new);
+        self.cached = self.cached.saturating_add(other.cached);
+        self.new_without = self.new_without.saturating_add(other.new_without);
+        self.cached_without = self.cached_without.saturating_add(other.cached_without);
     }
 }

@@ -30,7 +30,7 @@ struct Conversation {
     /// The messages of the last plan.
     planned: Option<u128>,
     removal: Removal,
-    /// Tokens of the messages when a compaction was postponed; 0 if none was since the last compaction.
+    /// Tokens of the messages when a compaction was postponed; 0 if none was, or if the messages have become fewer.
     waits: usize,
 }
 
@@ -44,6 +44,10 @@ impl Conversations {
         let sent = SentRequest { removal: known.removal, before, ..sent };
         known.beginning = beginning;
         known.cache = known.cache.after(sent);
+        if sent.messages < known.waits {
+            // The host has changed the history, or a summary from the background has replaced a part of it.
+            known.waits = 0;
+        }
         let added = known.account.add(sent);
         known.removal = Removal { removed: known.removal.removed, ..Removal::default() };
         if all.len() == REMEMBERED {
@@ -142,7 +146,7 @@ pub fn before_answer<T>(messages: &Messages<T>, tokens: &Measured) -> usize {
 
 /// Returns a request with so many tokens of messages. The provider reads all that it can from its cache.
 pub(super) fn sent(messages: usize, fixed: usize, removal: Removal) -> SentRequest {
-    SentRequest { prompt: messages + fixed, messages, before: 0, cached: None, removal }
+    SentRequest { prompt: messages.saturating_add(fixed), messages, before: 0, cached: None, removal }
 }
 
 /// Returns the reason to postpone a plan that can wait: it would not pay back in time. `None` if it should not wait.

@@ -325,7 +325,7 @@ impl Engine {
         let is_in_place = room.is_cached.is_none() && room.budget.is_none();
         let left = if is_in_place { left.max(self.conversations.waits(beginning)) } else { left };
         // Until this much has been added, another compaction cannot save enough.
-        budget.high.max(left + share(left, PROGRESS)).min(budget.limit)
+        budget.high.max(left.saturating_add(share(left, PROGRESS))).min(budget.limit)
     }
 
     /// Returns the plan for a valid conversation if a soft compaction has nothing to do; otherwise `None`. O(length) at

@@ -266,7 +266,7 @@ impl<M: Clone> View<M> {
     /// Notes that a provider refused a request with this many tokens of messages. The next request must be smaller.
     pub fn refused(&mut self, tokens: usize) {
         let share = AFTER_REFUSALS[self.refusals.min(AFTER_REFUSALS.len() - 1)];
-        self.refusals += 1;
+        self.refusals = self.refusals.saturating_add(1);
         let ceiling = crate::numbers::share(tokens, share).max(1);
         self.ceiling = Some(self.ceiling.map_or(ceiling, |other| other.min(ceiling)));
     }

@@ -287,6 +287,47 @@ fn a_cache_is_in_use_from_the_first_answer_from_it_until_two_others() {
     }
 }
 
+/// Replaces all numbers of a JSON value but the version.
+fn replace_numbers(value: &mut serde_json::Value, next: &mut impl FnMut() -> u64) {
+    match value {
+        serde_json::Value::Number(_) => *value = next().into(),
+        serde_json::Value::Object(fields) => {
+            fields
+                .iter_mut()
+                .filter(|(name, _)| *name != "version")
+                .for_each(|(_, field)| replace_numbers(field, next));
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(|item| replace_numbers(item, next)),
+        _ => {}
+    }
+}
+
+proptest! {
+    /// A state may come from a damaged file.
+    #[test]
+    fn no_sum_of_a_state_overflows(
+        numbers in prop::collection::vec(prop_oneof![Just(0), 0u64..10_000, Just(u64::MAX)], 1..30),
+        removed in prop_oneof![0usize..10_000, Just(usize::MAX)],
+        unchanged in prop::option::of(0usize..200),
+    ) {
+        let mut view = View::<Made>::default();
+        let sent = |removal| SentRequest { prompt: 200, messages: 200, before: 100, cached: Some(60), removal };
+        view.reported(sent(Removal::default().and((900, 100), 0, 1_000)));
+        view.refused(1_000);
+        let mut state = serde_json::to_value(view.state(|_| unreachable!("there is no message"))).unwrap();
+        let mut numbers = numbers.iter().cycle();
+        replace_numbers(&mut state, &mut || *numbers.next().unwrap());
+        let mut restored = View::<Made>::restored(&serde_json::from_value(state).unwrap(), |_| None).unwrap();
+        let removal = Removal { removed, unchanged, ..Removal::default() };
+        for removal in [removal, removal.and((900, 100), 0, 1_000), Removal::default()] {
+            restored.reported(sent(removal));
+            restored.refused(200);
+        }
+        prop_assert!(restored.savings().requests >= 3);
+        prop_assert!(restored.ceiling().is_some_and(|ceiling| ceiling <= 140));
+    }
+}
+
 #[test]
 fn what_is_for_one_request_stands_where_it_was_and_is_not_remembered() {
     let transient = vec![(0, 1), (2, 2), (3, 3)];

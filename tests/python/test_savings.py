@@ -65,12 +65,12 @@ class Provider:
         self.without += cached_without * read + (whole - cached_without) * write
 
 
-def opened(model: str, **settings: Any) -> tuple[ullage.View, Provider]:
+def opened(model: str, state: Any = None, **settings: Any) -> tuple[ullage.View, Provider]:
     policy = ullage.Policy(window=WINDOW, reserve_output=WINDOW - ROOM, **settings)
     engine = ullage.ContextManager(
         policy, counter=ullage.TokenCounter(), model=model, store=ullage.MemoryStore()
     )
-    return engine.open(append_only=True), Provider(ullage.Economics.for_model(model))
+    return engine.open(state, append_only=True), Provider(ullage.Economics.for_model(model))
 
 
 def steps_of(lengths: list[int]) -> list[list[Any]]:
@@ -271,6 +271,132 @@ def test_a_compaction_that_waits_is_not_planned_at_each_request(monkeypatch):
     assert view.report is None
     assert 1 < len(planned) < 8
     assert all(after > before * 1.12 for before, after in itertools.pairwise(planned))
+
+
+def test_a_request_that_is_made_again_is_no_sign_of_a_cold_cache():
+    view, provider = opened(MODELS[0])
+    steps = steps_of([30] * 6)
+    played(view, provider, steps)
+    assert view._core.cache == "used"
+    history = [message for step in steps for message in step]
+    history += (large := [call(90), result(90, " ".join(f"w{word}" for word in range(800)))])
+    assert view.messages(history) == view.messages(history)
+    prompt, cached = provider.answer(history, COUNTER.count_messages(large))
+    assert cached < prompt / 2
+    view.observe(prompt, cached)
+    assert view._core.cache == "used"
+
+
+def test_a_branch_whose_compaction_waited_is_considered_as_after_a_restart(monkeypatch):
+    marks = {"high": 0.3, "low": 0.25}
+    view, provider = opened(MODELS[0], **marks)
+    planned, plan = [], Compactor.prepare
+
+    def counted(*args: Any, **more: Any) -> Any:
+        planned.append(view.tokens)
+        return plan(*args, **more)
+
+    monkeypatch.setattr(Compactor, "prepare", counted)
+    steps, others = steps_of([60] * 13), steps_of([61] * 13)
+    for branch in (steps, [list(itertools.chain(*steps[:5])), *others[5:]]):
+        planned.clear()
+        played(view, provider, branch)
+        assert planned
+    assert view.report is None
+    resumed, _ = opened(MODELS[0], json.loads(json.dumps(view.state())), **marks)
+    history = [message for step in (*steps, [call(90), result(90, "w")]) for message in step]
+    plans = []
+    for each in (view, resumed):
+        planned.clear()
+        assert each.messages(history) == history
+        plans.append(len(planned))
+    assert plans == [1, 1]
+
+
+ABSURD = [
+    (0, 0),
+    (0, 7),
+    (-5, -5),
+    (100, 2**64),
+    (2**63, 2**63),
+    (2**64 - 1, None),
+    (10**30, 10**30),
+]
+
+
+@pytest.mark.parametrize(("reported", "cached"), ABSURD)
+def test_an_absurd_report_does_no_harm(reported, cached):
+    view, _ = opened(MODELS[0])
+    assert not view.observe(reported, cached)
+    assert view.savings.requests == 0
+    engine, history = ullage.ContextManager(counter=ullage.TokenCounter()), steps_of([60] * 3)
+    for _ in range(3):
+        assert COUNTER.count_messages(view.messages(history[0])) <= ROOM
+        view.observe(reported, cached)
+        view.observe(reported, cached)
+        engine.observe(history[0], reported, cached)
+    assert view.savings.requests == engine.stats.savings.requests == 3
+    assert 0 <= view.savings.new + view.savings.cached < 1_000
+
+
+@pytest.mark.parametrize("value", [1.5, float("nan"), "7", True])
+def test_a_report_that_is_no_whole_number_is_refused(value):
+    view, _ = opened(MODELS[0])
+    view.messages(steps_of([])[0])
+    for report in ((value, None), (7, value)):
+        with pytest.raises(TypeError, match="must be a whole number"):
+            view.observe(*report)
+    assert view.savings.requests == 0
+
+
+def with_counts(state: Any, number: Any, *, is_count: bool = False) -> Any:
+    """Returns a state with this number in place of each count."""
+    names = {"account", "removed", "left", "refusals"}
+    if isinstance(state, dict):
+        return {
+            name: with_counts(value, number, is_count=is_count or name in names)
+            for name, value in state.items()
+        }
+    if isinstance(state, list):
+        return [with_counts(value, number) for value in state]
+    return number if is_count else state
+
+
+def state_and_steps() -> tuple[Any, list[list[Any]]]:
+    """The state of a view with compactions, and the steps of its session."""
+    steps = steps_of([60] * 90)
+    view, provider = opened(MODELS[0], high=0.4, low=0.15)
+    played(view, provider, steps)
+    assert view.report is not None
+    return json.loads(json.dumps(view.state())), steps
+
+
+@pytest.mark.parametrize("number", [0, 2**63, 2**64 - 1])
+def test_absurd_counts_in_a_state_do_no_harm(number):
+    state, steps = state_and_steps()
+    view, _ = opened(MODELS[0], with_counts(state, number), high=0.4, low=0.15)
+    history = [message for step in steps for message in step]
+    for at in range(100, 140):
+        history += [call(at), result(at, "w " * 100)]
+        prompt = COUNTER.count_messages(view.messages(history))
+        assert prompt <= ROOM
+        view.observe(prompt, prompt - 100)
+    view.refused()
+
+
+@pytest.mark.parametrize("number", [-1, 2**64, 1.5, float("nan"), "7", None])
+def test_a_state_with_other_values_than_counts_is_refused(number):
+    state, _ = state_and_steps()
+    with pytest.raises(ullage.MessageError, match="not the state of a view"):
+        opened(MODELS[0], with_counts(state, number))
+
+
+@pytest.mark.parametrize("field", [{"cache": "hot"}, {"account": {"saved": 1}}, {"waits": 1}])
+def test_a_state_with_fields_that_no_view_wrote_is_refused(field):
+    state, _ = state_and_steps()
+    state["view"] |= field
+    with pytest.raises(ullage.MessageError, match="not the state of a view"):
+        opened(MODELS[0], state)
 
 
 def test_a_view_without_reports_has_no_savings():

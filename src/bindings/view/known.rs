@@ -40,6 +40,8 @@ pub(super) struct Ready {
     /// Its messages, in a list of our own that only grows.
     pub list: Py<PyList>,
     pub counted: Counted,
+    /// Tokens of the messages of the request before, as the history shows it; 0 if there was none.
+    pub before: usize,
 }
 
 /// A history that was read.
@@ -104,10 +106,16 @@ impl KnownHistory {
 
     /// Caches a request for everything known, unless a later message may change a repair in it: a call gets a late
     /// result, or two user messages are merged.
-    pub fn keep(&mut self, shows: Shows, units: &Units<Made>, list: &Bound<'_, PyList>, counted: Counted) {
+    pub fn keep(
+        &mut self,
+        shows: Shows,
+        units: &Units<Made>,
+        list: &Bound<'_, PyList>,
+        (counted, before): (Counted, usize),
+    ) {
         if units.repaired_end() <= counted.settled.entries {
             let list = list.get_slice(0, list.len()).unbind();
-            self.put(Ready { shows, entries: self.len(), list, counted });
+            self.put(Ready { shows, entries: self.len(), list, counted, before });
         }
     }
 

@@ -168,7 +168,7 @@ impl Due {
         if is_ready && let Some(mut known) = view.histories.take(history) {
             let shows = Shows { budget: self.room.budget, left, removed, compactions };
             if known.len() == history.len() {
-                known.keep(shows, &units, &list, counted);
+                known.keep(shows, &units, &list, (counted, before));
             }
             view.histories.keep(known);
         }
@@ -178,10 +178,12 @@ impl Due {
     /// Remembers that the compaction waits.
     fn postponed(&self) {
         if !self.hard {
-            let forgotten =
-                self.view.get().view.lock().postponed(self.room.budget, self.counted.unscaled, &self.prefixes);
+            let view = self.view.get();
+            let forgotten = view.view.lock().postponed(self.room.budget, self.counted.unscaled, &self.prefixes);
             // After the lock, because dropping the last reference to a message may run code of the host.
             drop(forgotten);
+            // A remembered request of another branch may wait for a compaction that this one has replaced.
+            view.compactions.fetch_add(1, Ordering::AcqRel);
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::support::{
     Message, ask_window, compact_in_window, engine, exact, fresh_count, render, small_policy, undigested,
 };
 use ullage::economics::{Account, Removal, SentRequest};
-use ullage::engine::{Engine, Past};
+use ullage::engine::{Engine, Past, Room};
 use ullage::message::Role;
 use ullage::planner::{Plan, Urgency};
 use ullage::policy::Policy;
@@ -79,6 +79,23 @@ fn a_compaction_that_does_not_pay_back_waits_until_it_must() {
     assert!(!plan(&engine, &at_105).edits.is_empty(), "it does not fit otherwise");
     let hard = compact_in_window(&engine, &at_95, Format::Bedrock, Urgency::Hard).unwrap();
     assert!(!hard.plan.edits.is_empty(), "who asks for it gets it");
+}
+
+#[test]
+fn a_compaction_that_waits_is_considered_again_when_the_messages_have_become_fewer() {
+    let engine = engine(&Policy { pay_back_within: 0, ..policy() }, &exact(), Storing::Off);
+    let at_95 = talk(94);
+    let reading = engine.read(&&at_95, Some(Format::Bedrock), &[]).unwrap();
+    let is_due = || engine.nothing_due(&reading, Room::default()).unwrap().is_none();
+    answered(&engine, &at_95, WINDOW, LONG);
+    engine.postponed(&plan(&engine, &at_95));
+    assert!(!is_due(), "it waits");
+    answered(&engine, &at_95, WINDOW, 1);
+    assert!(!is_due(), "the messages have become more");
+    let beginning = ullage::ledger::Ledger::new(exact()).now().measure(&reading.conversation).beginning();
+    let (prompt, removal) = (WINDOW / 2, Removal::default());
+    engine.answered(beginning, SentRequest { prompt, messages: prompt, before: 0, cached: Some(prompt), removal });
+    assert!(is_due(), "a summary from the background or the host has made them fewer");
 }
 
 #[test]
