@@ -11,7 +11,7 @@ use pyo3::types::PyList;
 use super::text::PyText;
 use crate::economics::{Removal, SentRequest};
 use crate::invariants::{CutPoints, Pairs};
-use crate::ledger::Measured;
+use crate::ledger::{Beginning, Measured};
 use crate::message::Conversation;
 use crate::shared::Shared;
 use crate::tokens::Scale;
@@ -48,7 +48,7 @@ pub struct Counted {
     /// The scale of the totals.
     pub scale: Scale,
     /// Identifies the conversation.
-    pub beginning: u128,
+    pub beginning: Beginning,
     /// The part that no later entry of the list changes.
     pub settled: Settled,
 }

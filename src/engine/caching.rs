@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::economics::{Account, PlanCost, Prices, ProviderCache, Removal, Savings, SentRequest};
-use crate::ledger::Measured;
+use crate::ledger::{Beginning, Measured};
 use crate::message::{Conversation as Messages, Role};
 use crate::planner::Plan;
 use crate::policy::Policy;
@@ -24,7 +24,7 @@ pub(super) struct Conversations(Locked<VecDeque<Conversation>>);
 #[derive(Debug, Clone, Copy, Default)]
 struct Conversation {
     /// Identifies it.
-    beginning: u128,
+    beginning: Beginning,
     account: Account,
     cache: ProviderCache,
     /// The messages of the last plan.
@@ -36,7 +36,7 @@ struct Conversation {
 
 impl Conversations {
     /// Adds the last request of the conversation with this beginning, after the plans that were applied to it.
-    pub(super) fn answered(&self, beginning: u128, sent: SentRequest) -> Savings {
+    pub(super) fn answered(&self, beginning: Beginning, sent: SentRequest) -> Savings {
         let mut all = self.0.lock();
         let at = all.iter().position(|other| other.beginning == beginning);
         let mut known = at.and_then(|at| all.remove(at)).unwrap_or_default();
@@ -58,12 +58,12 @@ impl Conversations {
     }
 
     /// True if the provider has the conversation in its cache.
-    pub(super) fn is_cached(&self, beginning: u128) -> bool {
+    pub(super) fn is_cached(&self, beginning: Beginning) -> bool {
         self.0.lock().iter().any(|known| known.beginning == beginning && known.cache.is_used())
     }
 
     /// Notes that a plan was made for a conversation, and returns its account if its prompts are cached.
-    pub(super) fn planned(&self, beginning: u128, plan: &Plan) -> Option<Account> {
+    pub(super) fn planned(&self, beginning: Beginning, plan: &Plan) -> Option<Account> {
         let mut all = self.0.lock();
         let known = all.iter_mut().find(|known| known.beginning == beginning)?;
         known.planned = Some(plan.fingerprint);
@@ -89,7 +89,7 @@ impl Conversations {
     }
 
     /// The tokens of a conversation when its compaction was last postponed; 0 if none waits.
-    pub(super) fn waits(&self, beginning: u128) -> usize {
+    pub(super) fn waits(&self, beginning: Beginning) -> usize {
         let all = self.0.lock();
         let known = all.iter().find(|known| known.beginning == beginning && known.cache.is_used());
         known.map_or(0, |known| known.waits)

@@ -19,7 +19,7 @@ use crate::budget::{Budget, PROGRESS};
 use crate::economics::{Account, Prices, Removal, Savings, SentRequest};
 use crate::error::{Error, Result};
 use crate::invariants::Pairs;
-use crate::ledger::Ledger;
+use crate::ledger::{Beginning, Ledger};
 use crate::message::{Conversation, Part, Pin, Role, Text};
 use crate::numbers::share;
 use crate::planner::{
@@ -243,12 +243,12 @@ impl Engine {
     ///
     /// # Errors
     /// `NoRoom` if the window leaves nothing for messages.
-    pub fn limit(&self, room: Room, beginning: u128) -> Result<usize> {
+    pub fn limit(&self, room: Room, beginning: Beginning) -> Result<usize> {
         Ok(self.budget(room, beginning)?.limit)
     }
 
     /// Returns the budget of the conversation with this beginning.
-    fn budget(&self, room: Room, beginning: u128) -> Result<Budget> {
+    fn budget(&self, room: Room, beginning: Beginning) -> Result<Budget> {
         let capped = |limit: usize| room.ceiling.map_or(limit, |ceiling| limit.min(ceiling));
         if let Some(limit) = room.budget {
             let budget = Budget::of_limit(capped(limit), &self.policy)?;
@@ -265,7 +265,7 @@ impl Engine {
     /// Adds the answered request of the conversation with this beginning to its account. While the provider answers from
     /// its prompt cache, compaction starts later (see [`Policy::cache_relax`]) and must pay back (see
     /// [`Policy::pay_back_within`]).
-    pub fn answered(&self, beginning: u128, sent: SentRequest) -> Savings {
+    pub fn answered(&self, beginning: Beginning, sent: SentRequest) -> Savings {
         let added = self.conversations.answered(beginning, sent);
         self.saved(added);
         added
@@ -311,7 +311,7 @@ impl Engine {
         total: usize,
         left: usize,
         entries: usize,
-        beginning: u128,
+        beginning: Beginning,
         room: Room,
     ) -> Result<Option<Report>> {
         let budget = self.budget(room, beginning)?;
@@ -321,7 +321,7 @@ impl Engine {
     }
 
     /// Returns the tokens above which a compaction is due. The last one left `left` tokens, or waits since then.
-    fn high(&self, budget: Budget, left: usize, room: Room, beginning: u128) -> usize {
+    fn high(&self, budget: Budget, left: usize, room: Room, beginning: Beginning) -> usize {
         let is_in_place = room.is_cached.is_none() && room.budget.is_none();
         let left = if is_in_place { left.max(self.conversations.waits(beginning)) } else { left };
         // Until this much has been added, another compaction cannot save enough.

@@ -110,19 +110,37 @@ fn of_json(text: &str) -> u128 {
 /// Number of bytes of the first text that identify a conversation. Most tasks differ within them.
 const RECOGNIZED_BY: usize = 256;
 
-/// Returns a digest of the first message's role and of the beginning of its first text, or of other content before any
-/// text. A note about removed messages is appended, and so does not change it. 0 without a message.
-pub(super) fn beginning<T: Text>(conversation: &Conversation<T>) -> u128 {
-    let Some(first) = conversation.messages.first() else { return 0 };
+/// Identifies a conversation by its first messages, which no compaction changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Beginning {
+    /// A digest of the first message, which may be a system prompt that many conversations share; 0 if there is none.
+    pub first: u128,
+    /// A digest of the first message and of the first one that is no system prompt.
+    pub task: u128,
+}
+
+impl Beginning {
+    /// Returns the beginning of a conversation.
+    pub(super) fn of<T: Text>(conversation: &Conversation<T>) -> Beginning {
+        let messages = &conversation.messages;
+        let first = messages.first().map_or(0, beginning);
+        let task = messages.iter().find(|message| message.role != Role::System).map_or(0, beginning);
+        Beginning { first, task: mix(first, task) }
+    }
+}
+
+/// Returns a digest of a message's role and of the beginning of its first text, or of other content before any text. A
+/// note about removed messages is appended, and so does not change it.
+fn beginning<T: Text>(message: &Message<T>) -> u128 {
     let of_text = |text: &T| digest_of(&text[..text.floor_char_boundary(RECOGNIZED_BY)]);
-    let shown = first.parts.iter().find_map(|part| match part {
+    let shown = message.parts.iter().find_map(|part| match part {
         Part::Text(text) | Part::Reasoning { text, .. } | Part::Opaque(text) => Some(of_text(text)),
         Part::Call { id, .. } | Part::Result { id, .. } => Some(of_text(id)),
         Part::Document(document) => document.texts.first().map(of_text),
         Part::Media(media) => Some(media.key()),
         Part::CachePoint => None,
     });
-    mix(role(first.role), shown.unwrap_or_default())
+    mix(role(message.role), shown.unwrap_or_default())
 }
 
 /// Returns a digest of a message: its texts, and the kinds and order of its parts.

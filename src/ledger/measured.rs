@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::digest::mix;
+use super::digest::{Beginning, mix};
 
 /// The tokens of a conversation, and digests of the counted messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -10,7 +10,7 @@ pub struct Measured {
     pub(super) messages: Vec<MeasuredMessage>,
     pub(super) parts: Vec<MeasuredPart>,
     pub(super) items: Vec<usize>,
-    pub(super) beginning: u128,
+    pub(super) beginning: Beginning,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,9 +40,8 @@ impl Measured {
         self.messages.iter().map(|message| message.unscaled).sum()
     }
 
-    /// Returns a key of the conversation: a digest of the beginning of its first message, which no compaction changes.
-    /// 0 if it is empty.
-    pub fn beginning(&self) -> u128 {
+    /// Returns a key of the conversation.
+    pub fn beginning(&self) -> Beginning {
         self.beginning
     }
 

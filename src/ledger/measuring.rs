@@ -3,7 +3,7 @@
 use crate::message::{Conversation, Document, Item, Part, Text};
 use crate::tokens::{CountTokens, MediaRule, Overhead, Scale, TextKind};
 
-use super::digest::{beginning, digest, key, text_digest};
+use super::digest::{Beginning, digest, key, text_digest};
 use super::measured::{Measured, MeasuredMessage, MeasuredPart};
 
 /// Adds up the counts of the texts of a conversation.
@@ -23,7 +23,7 @@ pub(super) fn add_up<T: Text>(
         unscaled_overhead,
         unscaled: 0,
     };
-    let mut measured = Measured { beginning: beginning(conversation), ..Measured::default() };
+    let mut measured = Measured { beginning: Beginning::of(conversation), ..Measured::default() };
     let mut digested = 0;
     for message in &conversation.messages {
         let first_part = measured.parts.len();

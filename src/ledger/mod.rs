@@ -23,7 +23,7 @@ use measuring::Texts;
 use memory::Memory;
 
 pub use counting::Counting;
-pub use digest::{EntryDigest, entry_digests, fingerprint};
+pub use digest::{Beginning, EntryDigest, entry_digests, fingerprint};
 pub use measured::Measured;
 
 /// Counting a shorter text is cheaper than looking it up.
@@ -83,20 +83,20 @@ impl Ledger {
 
     /// Learns that the provider counted `reported` tokens for a request whose messages have this beginning and this
     /// many unscaled tokens. See [`Calibration::observe`].
-    pub fn observe(&self, beginning: u128, unscaled: usize, reported: usize) -> Learned {
-        self.calibration.observe(beginning, unscaled, reported)
+    pub fn observe(&self, beginning: Beginning, unscaled: usize, reported: usize) -> Learned {
+        self.calibration.observe(beginning.first, unscaled, reported)
     }
 
     /// Returns the tokens that the provider counts beside the messages of the conversation with this beginning, by its
     /// reports.
-    pub fn beside(&self, beginning: u128) -> usize {
-        self.calibration.remainder(beginning).map_or(0, Remainder::beside)
+    pub fn beside(&self, beginning: Beginning) -> usize {
+        self.calibration.remainder(beginning.first).map_or(0, Remainder::beside)
     }
 
     /// Returns the tokens of a whole request: `total` tokens of messages, and the rest. The rest is the provider's own
     /// figure if the conversation was observed, otherwise `fixed`. See [`Remainder::request`].
-    pub fn request(&self, total: usize, beginning: u128, fixed: usize) -> usize {
-        match self.calibration.remainder(beginning) {
+    pub fn request(&self, total: usize, beginning: Beginning, fixed: usize) -> usize {
+        match self.calibration.remainder(beginning.first) {
             Some(remainder) => remainder.request(total),
             None => total.saturating_add(fixed),
         }

@@ -186,6 +186,35 @@ def test_an_engine_that_compacts_in_place_has_the_same_savings():
     assert (engine.stats.savings.money or 0) > 0
 
 
+def test_conversations_with_one_system_prompt_have_accounts_of_their_own():
+    def engine() -> ullage.ContextManager:
+        policy = ullage.Policy(window=WINDOW, reserve_output=WINDOW - ROOM, high=0.4, low=0.15)
+        return ullage.ContextManager(
+            policy, counter=ullage.TokenCounter(), model=MODELS[0], store=ullage.MemoryStore()
+        )
+
+    def conversation(number: int) -> tuple[list[Any], Provider, list[list[Any]]]:
+        steps = steps_of([55 + 5 * number] * 90)
+        system = {"role": "system", "content": "You look for faults."}
+        steps[0] = [system, {"role": "user", "content": f"Find fault {number}."}]
+        return [], Provider(ullage.Economics.for_model(MODELS[0])), steps
+
+    def play(engine: ullage.ContextManager, *conversations: Any) -> ullage.Savings:
+        for at in range(91):
+            for messages, provider, steps in conversations:
+                messages.extend(steps[at])
+                engine.compact(messages)
+                answer = provider.answer(list(messages), COUNTER.count_messages(steps[at]))
+                engine.observe(messages, *answer)
+        return engine.stats.savings
+
+    one, other = (play(engine(), conversation(number)) for number in range(2))
+    both = play(engine(), conversation(0), conversation(1))
+    assert one.saved_cached > 0
+    assert both.saved_cached == one.saved_cached + other.saved_cached
+    assert both.saved_new == one.saved_new + other.saved_new
+
+
 def test_a_report_has_the_savings_before_its_compaction():
     view, provider = opened(MODELS[0], high=0.4, low=0.15)
     played(view, provider, steps_of([60] * 90))
