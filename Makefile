@@ -118,7 +118,7 @@ wheel: $(STAMPS)/wheel ## Build a wheel and a source distribution into dist
 .PHONY: test-wheel
 test-wheel: $(STAMPS)/wheel $(STAMPS)/group-test ## Install the wheel in empty environments, with each extra (needs a network)
 	$(BIN)/python -m pytest -m wheel
-	$(BIN)/python scripts/try_wheel.py --extras dist/*.whl
+	$(BIN)/python scripts/try_wheel.py --local --extras dist/*.whl
 
 # Everything for it lies apart, so that no other target builds again; only the extension is installed anew by the next.
 .PHONY: coverage
