@@ -18,7 +18,7 @@ from .recorded_sessions import call, record, result
 
 WINDOW = 6_000
 ROOM = WINDOW - 1_000
-# What a session may lose at most.
+# The largest loss of a session, as a share of the cost of doing nothing.
 AT_RISK = 0.05
 # A model for each rule of prices: writing and reading cost 1.25 and 0.1, 1 and 0.1, 1 and 0.5.
 MODELS = ("claude-sonnet-4-5", "gpt-5", "gpt-4o")
